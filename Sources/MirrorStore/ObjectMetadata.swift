@@ -1,0 +1,65 @@
+// What the origin says of an object: the revision and its attributes.
+
+/// One object at one version; two equal revisions have equal bytes.
+public struct ObjectRevision: Hashable, Sendable {
+  /// Nil where a server gives none: then time and size must do.
+  public let etag: EntityTag?
+  public let size: Int64
+  /// Last-Modified, whole seconds since 1970; nil where a server gives none.
+  public let modified: Int64?
+
+  public init(etag: EntityTag?, size: Int64, modified: Int64?) {
+    self.etag = etag
+    self.size = size
+    self.modified = modified
+  }
+
+  /// Whether both name the same bytes: ETag and size, or time and size where a tag is missing.
+  public func sameBytes(as other: ObjectRevision) -> Bool {
+    guard size == other.size else { return false }
+    if let etag, let tag = other.etag { return etag == tag }
+    return modified != nil && modified == other.modified
+  }
+}
+
+/// The attributes that a GET or HEAD answers.
+public struct ObjectMetadata: Hashable, Sendable {
+  public var revision: ObjectRevision
+  public var versionID: String?
+  public var storageClass: String?
+  public var contentType: String?
+  public var cacheControl: String?
+  public var expires: String?
+  /// Base64 values by algorithm (`crc32`, `crc32c`, `crc64nvme`, `sha1`, `sha256`) of the *whole* object.
+  public var checksums: [String: String]
+  /// The ETag is the MD5 of the bytes (S3 says so: no SSE-C, no KMS, no multipart).
+  public var etagIsMD5: Bool
+
+  public init(
+    revision: ObjectRevision, versionID: String? = nil, storageClass: String? = nil, contentType: String? = nil,
+    cacheControl: String? = nil, expires: String? = nil, checksums: [String: String] = [:], etagIsMD5: Bool = false
+  ) {
+    self.revision = revision
+    self.versionID = versionID
+    self.storageClass = storageClass
+    self.contentType = contentType
+    self.cacheControl = cacheControl
+    self.expires = expires
+    self.checksums = checksums
+    self.etagIsMD5 = etagIsMD5
+  }
+}
+
+/// One entry of a listing page.
+public struct ListedObject: Hashable, Sendable {
+  public let key: ObjectKey
+  public let revision: ObjectRevision
+  /// Nil for STANDARD or where the server does not say.
+  public let storageClass: String?
+
+  public init(key: ObjectKey, revision: ObjectRevision, storageClass: String? = nil) {
+    self.key = key
+    self.revision = revision
+    self.storageClass = storageClass
+  }
+}
