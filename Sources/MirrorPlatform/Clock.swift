@@ -50,7 +50,8 @@ public struct SystemClock: Clock {
 public final class ManualClock: Clock {
   private let state: Mutex<(now: Instant, wall: WallTime)>
 
-  public init(now: Instant = Instant(nanoseconds: 1_000_000_000_000), wall: WallTime = WallTime(seconds: 1_700_000_000)) {
+  public init(now: Instant = Instant(nanoseconds: 1_000_000_000_000), wall: WallTime = WallTime(seconds: 1_700_000_000))
+  {
     state = Mutex((now, wall))
   }
   public func now() -> Instant { state.withLock { $0.now } }

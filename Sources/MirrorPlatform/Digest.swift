@@ -61,7 +61,9 @@ public func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
   }
 }
 
-private func cxxhash_of(_ bytes: [UInt8]) -> UInt64 { unsafe bytes.withUnsafeBytes { unsafe BlockDigest.value(of: $0) } }
+private func cxxhash_of(_ bytes: [UInt8]) -> UInt64 {
+  unsafe bytes.withUnsafeBytes { unsafe BlockDigest.value(of: $0) }
+}
 
 /// A stable 64-bit hash of bytes, the same in every process and release (XXH3-64).
 public func stableHash(_ bytes: [UInt8]) -> UInt64 { cxxhash_of(bytes) }

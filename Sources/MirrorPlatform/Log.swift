@@ -84,7 +84,9 @@ public final class Log: Sendable {
     let stamp = Timestamp(seconds: clock.wall().seconds).rfc3339
     var line = Array("\(stamp) \(level.name): ".utf8)
     // A message may quote a key: control characters must not forge lines.
-    for byte in message().utf8 { line += byte < 0x20 || byte == 0x7F ? Array("\\x\(hexadecimal([byte]))".utf8) : [byte] }
+    for byte in message().utf8 {
+      line += byte < 0x20 || byte == 0x7F ? Array("\\x\(hexadecimal([byte]))".utf8) : [byte]
+    }
     line.append(0x0A)
     _ = unsafe Glibc.write(file?.descriptor ?? 2, line, line.count)
   }

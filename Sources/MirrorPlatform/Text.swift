@@ -44,7 +44,8 @@ public func base64(_ bytes: [UInt8]) -> String {
   while index < bytes.count {
     let rest = bytes.count - index
     let group =
-      UInt32(bytes[index]) << 16 | (rest > 1 ? UInt32(bytes[index + 1]) << 8 : 0) | (rest > 2 ? UInt32(bytes[index + 2]) : 0)
+      UInt32(bytes[index]) << 16 | (rest > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
+      | (rest > 2 ? UInt32(bytes[index + 2]) : 0)
     text.append(base64Alphabet[Int(group >> 18 & 63)])
     text.append(base64Alphabet[Int(group >> 12 & 63)])
     text.append(rest > 1 ? base64Alphabet[Int(group >> 6 & 63)] : 0x3D)

@@ -66,7 +66,9 @@ public func formatDuration(_ duration: Duration) -> String {
   if seconds < 1 { return "\(Int64(seconds * 1000 + 0.5))ms" }
   for (unit, length) in [("d", 86400.0), ("h", 3600), ("m", 60)] where seconds >= length {
     let value = seconds / length
-    if value == value.rounded() || value >= 10 { return "\(decimal(value, places: value == value.rounded() ? 0 : 1))\(unit)" }
+    if value == value.rounded() || value >= 10 {
+      return "\(decimal(value, places: value == value.rounded() ? 0 : 1))\(unit)"
+    }
   }
   return "\(decimal(seconds, places: seconds == seconds.rounded() ? 0 : 1))s"
 }

@@ -14,18 +14,22 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     {
       self.init(md5: digest)
     } else {
-      high = 0
-      low = 0
-      spelled = bytes
+      self.init(high: 0, low: 0, spelled: bytes)
     }
   }
 
   public init(_ text: String) { self.init(Array(text.utf8)) }
 
+  private init(high: UInt64, low: UInt64, spelled: [UInt8]?) {
+    self.high = high
+    self.low = low
+    self.spelled = spelled
+  }
+
   private init(md5 digest: [UInt8]) {
-    high = digest[..<8].reduce(0) { $0 << 8 | UInt64($1) }
-    low = digest[8...].reduce(0) { $0 << 8 | UInt64($1) }
-    spelled = nil
+    self.init(
+      high: digest[..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: digest[8...].reduce(0) { $0 << 8 | UInt64($1) },
+      spelled: nil)
   }
 
   /// As received, quotes included.

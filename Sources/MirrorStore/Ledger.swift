@@ -1,5 +1,5 @@
 // What was asked of the origin and what it costs: every attempt, counted where it is sent.
-import MirrorPlatform
+public import MirrorPlatform
 import Synchronization
 
 public enum RequestKind: String, CaseIterable, Sendable { case get, head, list, other }
@@ -16,29 +16,29 @@ public struct Prices: Sendable {
 
 /// Attempts since some beginning.
 public struct RequestCounts: Equatable, Sendable {
-  public var get = 0
-  public var head = 0
-  public var list = 0
-  public var other = 0
+  public var gets = 0
+  public var heads = 0
+  public var lists = 0
+  public var others = 0
   public var notModified = 0
   /// Attempts without an answer or with one of 400 and above, a 404 and 412 excepted: these are answers.
   public var failed = 0
   public var bytesReceived: Int64 = 0
   public init() {}
 
-  public var total: Int { get + head + list + other }
+  public var total: Int { gets + heads + lists + others }
 
   public func cost(_ prices: Prices) -> Double {
-    Double(get + head + other) * prices.perGet + Double(list) * prices.perList
+    Double(gets + heads + others) * prices.perGet + Double(lists) * prices.perList
       + Double(bytesReceived) * prices.perByteReceived
   }
 
   public mutating func add(_ kind: RequestKind, status: Int, bytes: Int64) {
     switch kind {
-    case .get: get += 1
-    case .head: head += 1
-    case .list: list += 1
-    case .other: other += 1
+    case .get: gets += 1
+    case .head: heads += 1
+    case .list: lists += 1
+    case .other: others += 1
     }
     if status == 304 { notModified += 1 }
     if status == 0 || (status >= 400 && status != 404 && status != 412) { failed += 1 }
@@ -47,10 +47,10 @@ public struct RequestCounts: Equatable, Sendable {
 
   public static func + (a: RequestCounts, b: RequestCounts) -> RequestCounts {
     var sum = a
-    sum.get += b.get
-    sum.head += b.head
-    sum.list += b.list
-    sum.other += b.other
+    sum.gets += b.gets
+    sum.heads += b.heads
+    sum.lists += b.lists
+    sum.others += b.others
     sum.notModified += b.notModified
     sum.failed += b.failed
     sum.bytesReceived += b.bytesReceived
@@ -94,6 +94,6 @@ public final class Ledger: Sendable {
 
   /// Puts back what could not be saved.
   public func restore(_ counts: [Int64: RequestCounts]) {
-    state.withLock { $0.unsaved.merge(counts) { $0 + $1 } }
+    state.withLock { state in state.unsaved.merge(counts) { $0 + $1 } }
   }
 }

@@ -1,5 +1,5 @@
 // The origin as this program sees it: four questions, and no verb that writes.
-import MirrorPlatform
+public import MirrorPlatform
 
 /// A bucket. Safe to share; every call is one logical request, which may take several attempts.
 public protocol ObjectStore: Sendable {

@@ -1,5 +1,5 @@
 // Asks again where the policy allows; a body that has begun is never begun twice.
-import MirrorPlatform
+public import MirrorPlatform
 import Synchronization
 
 /// Retries whole requests; one whose sink has begun fails with `interrupted`, and its reader asks for the rest.

@@ -1,5 +1,4 @@
 // Why a request failed, in terms of what may be done about it.
-import MirrorPlatform
 
 /// A failed request: a code to switch on, and what a person needs to know.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
