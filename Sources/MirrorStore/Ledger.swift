@@ -86,14 +86,14 @@ public final class Ledger: Sendable {
 
   /// The counts by UTC day (days since 1970) since the last call: to be added to those on disk.
   public func takeUnsaved() -> [Int64: RequestCounts] {
-    state.withLock {
-      defer { $0.unsaved = [:] }
-      return $0.unsaved
+    state.withLock { state in
+      defer { state.unsaved = [:] }
+      return state.unsaved
     }
   }
 
   /// Puts back what could not be saved.
-  public func restore(_ counts: [Int64: RequestCounts]) {
-    state.withLock { state in state.unsaved.merge(counts) { $0 + $1 } }
+  public func putBack(_ counts: [Int64: RequestCounts]) {
+    state.withLock { state in state.unsaved.merge(counts, uniquingKeysWith: +) }
   }
 }

@@ -1,0 +1,101 @@
+// What the kernel may ask of a mounted tree, in words of our own: the seam between FUSE and the core.
+public import MirrorPlatform
+
+/// The kernel's name for an inode: one directory for ever, or one revision of one object. The root is 1.
+public struct NodeID: RawRepresentable, Hashable, Sendable {
+  public let rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  public static let root = NodeID(rawValue: 1)
+}
+
+/// What stat(2) shows of a node; none of it changes while the node lives, except a directory's times.
+public struct NodeAttributes: Sendable {
+  public let node: NodeID
+  /// `st_ino`: stable over remounts (a hash of key and ETag).
+  public let inode: UInt64
+  public let isDirectory: Bool
+  public let size: Int64
+  /// mtime and ctime, seconds since 1970.
+  public let modified: Int64
+
+  public init(node: NodeID, inode: UInt64, isDirectory: Bool, size: Int64, modified: Int64) {
+    self.node = node
+    self.inode = inode
+    self.isDirectory = isDirectory
+    self.size = size
+    self.modified = modified
+  }
+}
+
+/// A name that exists, and how long the kernel may use the answer without asking again.
+public struct NodeEntry: Sendable {
+  public let attributes: NodeAttributes
+  /// What remains of the freshness lifetime, capped.
+  public let entryTimeout: Duration
+  public let attributeTimeout: Duration
+
+  public init(attributes: NodeAttributes, entryTimeout: Duration, attributeTimeout: Duration) {
+    self.attributes = attributes
+    self.entryTimeout = entryTimeout
+    self.attributeTimeout = attributeTimeout
+  }
+}
+
+public enum LookupAnswer: Sendable {
+  case found(NodeEntry)
+  /// ENOENT, which the kernel may remember for so long (zero: not at all).
+  case absent(timeout: Duration)
+  case failed(Errno)
+}
+
+public enum ReadAnswer: Sendable {
+  /// The bytes lie in this file, `[offset, offset + count)`; a count of 0 is the end of the file.
+  case extent(File, offset: Int64, count: Int)
+  case bytes([UInt8])
+  case failed(Errno)
+}
+
+/// Collects the names of one READDIR or READDIRPLUS answer. Called with the namespace locked: it must only copy.
+public protocol DirectoryCollector: AnyObject, Sendable {
+  /// Adds a name; `offset` is where a later read goes on after it. False when the answer is full: not added.
+  func add(name: [UInt8], entry: NodeEntry, offset: UInt64) -> Bool
+  /// The answer is complete (possibly empty: the end), or the read failed; called once, with nothing locked.
+  /// Returns false if the answer did not reach the kernel: then none of its look-ups count.
+  func finish(_ error: Errno?) -> Bool
+}
+
+/// A tree that a kernel session serves. No call blocks: each answers in place when memory or one `pread` suffices,
+/// else later, once, from another thread.
+public protocol FileTree: AnyObject, Sendable {
+  /// LOOKUP. `reply` returns false if the answer did not reach the kernel: then the look-up does not count.
+  func lookUp(_ name: [UInt8], in parent: NodeID, reply: @escaping @Sendable (LookupAnswer) -> Bool)
+  /// GETATTR, from memory. Nil for a node that the tree does not know: ESTALE.
+  func attributes(of node: NodeID) -> (NodeAttributes, timeout: Duration)?
+  /// FORGET: the kernel gives back `count` look-ups.
+  func forget(_ node: NodeID, count: UInt64)
+
+  /// OPENDIR: a handle, or the errno; brings the listing up to date where it is stale.
+  func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<UInt64, Errno>) -> Void)
+  /// READDIR (`plus` false: look-ups are not counted) and READDIRPLUS, from `offset` (0: the beginning).
+  func readDirectory(
+    _ node: NodeID, handle: UInt64, offset: UInt64, plus: Bool, into collector: any DirectoryCollector)
+  /// RELEASEDIR.
+  func closeDirectory(_ node: NodeID, handle: UInt64)
+
+  /// READ of `[offset, offset + count)`, cut at the end of the file.
+  func read(_ node: NodeID, offset: Int64, count: Int, reply: @escaping @Sendable (ReadAnswer) -> Void)
+
+  /// GETXATTR: EOPNOTSUPP for every name outside `user.s3`, ENODATA for one of ours that has no value here.
+  func extendedAttribute(_ name: String, of node: NodeID) -> Result<[UInt8], Errno>
+  /// LISTXATTR.
+  func extendedAttributeNames(of node: NodeID) -> [String]
+}
+
+/// What the tree may tell the kernel. Calls return at once; they are carried out in order by a thread of their own.
+public protocol KernelNotices: Sendable {
+  /// The name must be asked for again at its next use; inode, pages and mounts on top stay
+  /// (FUSE_NOTIFY_INVAL_ENTRY with FUSE_EXPIRE_ONLY).
+  func expire(_ name: [UInt8], in parent: NodeID)
+  /// The name is gone or no longer absent, or its unused inode should be forgotten. Never for a directory.
+  func invalidate(_ name: [UInt8], in parent: NodeID)
+}
