@@ -17,4 +17,22 @@ int cglibc_unmount(const char *path, int lazy);
 /// strerror_r(3), GNU form: the text of an errno without a static buffer.
 const char *cglibc_error_text(int code, char *buffer, size_t size);
 
+/// posix_spawn(3) of a program in a session of its own: standard input and output closed, `report` as descriptor 3,
+/// no other descriptor above 2, no blocked signals. The process id, or minus the errno.
+int cglibc_spawn_session(const char *path, char *const argv[], int report);
+/// Makes a crash leave one line on standard error before the default action of its signal.
+void cglibc_report_crashes(void);
+/// pthread_setname_np(3) of the calling thread.
+void cglibc_name_thread(const char *name);
+/// A listening Unix socket of mode 0600, or -1 and errno.
+int cglibc_local_listen(const char *path);
+/// accept4(2), closed on exec.
+int cglibc_local_accept(int fd);
+/// A connection to a Unix socket, or -1 and errno.
+int cglibc_local_connect(const char *path);
+/// The user at the other end (SO_PEERCRED), or -1.
+int64_t cglibc_peer_user(int fd);
+/// The process at the other end (SO_PEERCRED), or -1.
+int64_t cglibc_peer_process(int fd);
+
 #endif
