@@ -1,0 +1,73 @@
+// One curl easy handle: the options that never change, and those of a request.
+import CCurl
+import MirrorPlatform
+
+/// Owns a handle and its header list; used by the transfer thread alone.
+@safe final class EasyHandle {
+  let pointer: UnsafeMutableRawPointer
+  private var headers: UnsafeMutablePointer<curl_slist>?
+
+  init?(_ settings: HTTPSettings) {
+    guard let pointer = unsafe curl_easy_init() else { return nil }
+    unsafe self.pointer = pointer
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+    set(CURLOPT_PROTOCOLS_STR, "http,https")
+    set(CURLOPT_PATH_AS_IS, 1)
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_TCP_NODELAY, 1)
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout.nanosecondsClamped / 1_000_000)
+    set(CURLOPT_LOW_SPEED_LIMIT, 1)
+    set(CURLOPT_LOW_SPEED_TIME, settings.silenceLimit.wholeSeconds)
+    set(CURLOPT_MAXAGE_CONN, settings.idleLimit.wholeSeconds)
+    set(CURLOPT_DNS_CACHE_TIMEOUT, settings.addressLifetime.wholeSeconds)
+    set(CURLOPT_DNS_SHUFFLE_ADDRESSES, 1)
+    set(CURLOPT_USERAGENT, settings.userAgent)
+    if let bundle = settings.caBundle { set(CURLOPT_CAINFO, bundle) }
+    unsafe ccurl_set_receiver(pointer, CURLOPT_HEADERFUNCTION, receiveHeaderLine)
+    unsafe ccurl_set_receiver(pointer, CURLOPT_WRITEFUNCTION, receiveBody)
+  }
+
+  deinit {
+    unsafe curl_easy_cleanup(pointer)
+    unsafe curl_slist_free_all(headers)
+  }
+
+  /// Takes a request's options; false when the URL is refused or memory is out.
+  func prepare(_ request: HTTPRequest, context: UnsafeMutableRawPointer, settings: HTTPSettings) -> Bool {
+    guard unsafe ccurl_set_string(pointer, CURLOPT_URL, request.url) == CURLE_OK else { return false }
+    if request.method == .head { set(CURLOPT_NOBODY, 1) } else { set(CURLOPT_HTTPGET, 1) }
+    set(CURLOPT_BUFFERSIZE, Int64(request.isBulk ? settings.bulkBuffer : settings.smallBuffer))
+    // 0 would mean no bound.
+    set(CURLOPT_TIMEOUT_MS, request.timeout.map { max(1, $0.nanosecondsClamped / 1_000_000) } ?? 0)
+
+    unsafe curl_slist_free_all(headers)
+    unsafe headers = curl_slist_append(nil, "Accept:")
+    for field in request.headers {
+      guard let longer = unsafe curl_slist_append(headers, "\(field.name): \(field.value)") else { return false }
+      unsafe headers = longer
+    }
+    unsafe ccurl_set_list(pointer, CURLOPT_HTTPHEADER, headers)
+    unsafe ccurl_set_pointer(pointer, CURLOPT_HEADERDATA, context)
+    unsafe ccurl_set_pointer(pointer, CURLOPT_WRITEDATA, context)
+    unsafe ccurl_set_pointer(pointer, CURLOPT_PRIVATE, context)
+    return true
+  }
+
+  /// Bytes of requests put on a connection; 0: never sent.
+  var requestSize: Int { unsafe ccurl_get_long(pointer, CURLINFO_REQUEST_SIZE) }
+  /// errno of the last failed system call of this transfer.
+  var systemError: Int32 { Int32(truncatingIfNeeded: unsafe ccurl_get_long(pointer, CURLINFO_OS_ERRNO)) }
+  /// Microseconds until the transfer was about to send.
+  var timeToSend: Int64 { unsafe ccurl_get_offset(pointer, CURLINFO_PRETRANSFER_TIME_T) }
+
+  private func set(_ option: CURLoption, _ value: Int64) { unsafe ccurl_set_long(pointer, option, Int(value)) }
+  private func set(_ option: CURLoption, _ value: Int) { unsafe ccurl_set_long(pointer, option, value) }
+  private func set(_ option: CURLoption, _ value: String) { unsafe ccurl_set_string(pointer, option, value) }
+}
+
+extension Duration {
+  /// Rounded up, at least 1.
+  var wholeSeconds: Int64 { max(1, (nanosecondsClamped + 999_999_999) / 1_000_000_000) }
+}

@@ -1,0 +1,116 @@
+// One request under way: its answer so far, and whoever waits for it.
+import CCurl
+import Synchronization
+
+/// `@unchecked Sendable`: after `submit` every field but `isCancelled` is touched by the transfer thread alone.
+final class Transfer: @unchecked Sendable {
+  typealias Outcome = Result<HTTPSummary, HTTPError>
+
+  let request: HTTPRequest
+  let isCancelled = Atomic(false)
+  private let handler: any HTTPResponseHandler
+  private var waiter: CheckedContinuation<Outcome, Never>?
+  private var parser = HTTPHeadParser()
+  private var status = 0
+  private var bodyBytes: Int64 = 0
+  private var wasEnded = false
+  private var isMalformed = false
+  /// While libcurl holds it.
+  var easy: EasyHandle?
+
+  init(_ request: HTTPRequest, _ handler: any HTTPResponseHandler) {
+    self.request = request
+    self.handler = handler
+  }
+
+  /// Before it is submitted.
+  func wait(_ waiter: CheckedContinuation<Outcome, Never>) { self.waiter = waiter }
+
+  /// False ends the transfer.
+  func receive(line: UnsafeRawBufferPointer) -> Bool {
+    switch unsafe parser.receive(line: line) {
+    case .more: return true
+    case .malformed:
+      isMalformed = true
+      return false
+    case .head(let head):
+      status = head.status
+      wasEnded = !handler.head(head)
+      return !wasEnded
+    }
+  }
+
+  func receive(body: UnsafeRawBufferPointer) -> Bool {
+    bodyBytes += Int64(body.count)
+    wasEnded = unsafe !handler.body(body.bytes)
+    return !wasEnded
+  }
+
+  /// Answers whoever waits; once.
+  func finish(_ result: CURLcode, handle: EasyHandle) {
+    let sent = handle.requestSize > 0
+    if result == CURLE_OK || (result == CURLE_WRITE_ERROR && wasEnded) {
+      // A complete exchange without a head would be HTTP/0.9, which libcurl refuses.
+      if status != 0 {
+        resume(.success(HTTPSummary(status: status, bodyBytes: bodyBytes, wasEnded: wasEnded)))
+      } else {
+        fail(.malformed, wasSent: sent, "the answer has no status")
+      }
+      return
+    }
+    let kind = isMalformed ? .malformed : HTTPError.Kind(result, wasSent: sent, systemError: handle.systemError)
+    fail(kind, wasSent: sent, unsafe String(cString: curl_easy_strerror(result)))
+  }
+
+  func fail(_ kind: HTTPError.Kind, wasSent: Bool, _ message: String) {
+    resume(.failure(HTTPError(kind, wasSent: wasSent, status: status, bodyBytes: bodyBytes, message: message)))
+  }
+
+  private func resume(_ outcome: Outcome) {
+    let waiter = self.waiter
+    self.waiter = nil
+    waiter?.resume(returning: outcome)
+  }
+}
+
+extension HTTPError.Kind {
+  /// libcurl's result in our terms.
+  init(_ result: CURLcode, wasSent: Bool, systemError: Int32) {
+    switch result {
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED,
+      CURLE_PROXY, CURLE_OUT_OF_MEMORY:
+      self = .connection
+    case CURLE_OPERATION_TIMEDOUT: self = wasSent ? .timeout : .connection
+    case CURLE_SSL_CONNECT_ERROR:
+      // A handshake cut by the network is no matter of trust.
+      self = systemError != 0 ? .connection : .tls
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE,
+      CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CRL_BADFILE,
+      CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,
+      CURLE_USE_SSL_FAILED:
+      self = .tls
+    case CURLE_URL_MALFORMAT: self = .invalid
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+      self = wasSent ? .malformed : .invalid
+    default: self = .interrupted
+    }
+  }
+}
+
+// CURLOPT_HEADERFUNCTION and CURLOPT_WRITEFUNCTION: a count other than the one given ends the transfer.
+
+func receiveHeaderLine(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  guard let context = unsafe context else { return 0 }
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+  return unsafe transfer.receive(line: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : -1
+}
+
+func receiveBody(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  guard let context = unsafe context else { return 0 }
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+  return unsafe transfer.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : -1
+}
