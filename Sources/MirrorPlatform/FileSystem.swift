@@ -14,6 +14,8 @@ public struct FileAttributes: Sendable {
   public let device: UInt64
   public let inode: UInt64
   public let modified: Int64
+  /// The same time, nanoseconds since 1970.
+  public let modifiedNanoseconds: Int64
 
   init(_ status: stat) {
     switch status.st_mode & S_IFMT {
@@ -29,6 +31,7 @@ public struct FileAttributes: Sendable {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     modified = Int64(status.st_mtim.tv_sec)
+    modifiedNanoseconds = modified &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
   }
 }
 
@@ -62,6 +65,11 @@ public enum FileSystem {
   public static func parent(of path: String) -> String? {
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return nil }
     return String(path[..<slash])
+  }
+
+  /// chmod(2).
+  public static func setPermissions(_ path: String, _ mode: UInt32) throws(Errno) {
+    try checked { unsafe chmod(path, mode) }
   }
 
   /// unlink(2); a missing file is no error.

@@ -26,7 +26,9 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     self.spelled = spelled
   }
 
-  private init(md5 digest: [UInt8]) {
+  /// The tag that spells these sixteen bytes: what `md5` answers, back again.
+  public init(md5 digest: [UInt8]) {
+    precondition(digest.count == 16)
     self.init(
       high: digest[..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: digest[8...].reduce(0) { $0 << 8 | UInt64($1) },
       spelled: nil)
