@@ -62,6 +62,8 @@ let package = Package(
     tests("MirrorCacheTests", ["MirrorCache", "MirrorStore", "MirrorPlatform", "TestSupport"]),
     tests("MirrorCoreTests", ["MirrorCore", "MirrorCache", "MirrorStore", "MirrorPlatform", "TestSupport"]),
     tests("MirrorAWSTests", ["MirrorAWS", "MirrorHTTP", "MirrorStore", "MirrorPlatform", "TestSupport"]),
+    tests(
+      "MirrorDaemonTests", ["MirrorDaemon", "MirrorCore", "MirrorStore", "MirrorPlatform", "TestSupport"]),
     tests("MountTests", ["MirrorStore", "MirrorPlatform", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]

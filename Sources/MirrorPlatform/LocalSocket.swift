@@ -64,3 +64,8 @@ public final class LocalSocket: Sendable {
     }
   }
 }
+
+extension Errno {
+  public static let addressInUse = Errno(rawValue: EADDRINUSE)
+  public static let connectionRefused = Errno(rawValue: ECONNREFUSED)
+}

@@ -121,6 +121,17 @@ public enum ThisProcess {
   }
 }
 
+extension File {
+  /// write(2) of all bytes at the file's own position: for pipes.
+  public func writeSequential(_ bytes: [UInt8]) throws(Errno) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      rest = rest.dropFirst(
+        try checked { unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) } })
+    }
+  }
+}
+
 /// Writes text to standard output or standard error as it is; a closed pipe is nobody's error.
 public func emit(_ text: String, toErrors: Bool = false) { emit(Array(text.utf8), toErrors: toErrors) }
 

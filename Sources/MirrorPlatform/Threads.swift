@@ -78,3 +78,11 @@ public func waitFor<Value: Sendable>(_ work: @escaping @Sendable () async -> Val
   Task { promise.set(await work()) }
   return promise.wait()
 }
+
+/// nanosleep(2): this thread does nothing for so long.
+public func pause(_ duration: Duration) {
+  let nanoseconds = max(0, duration.nanosecondsClamped)
+  var rest = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  var left = timespec()
+  while unsafe nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
+}

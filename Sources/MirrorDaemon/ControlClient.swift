@@ -1,0 +1,54 @@
+// The commands' end of the control socket.
+public import MirrorPlatform
+
+public enum ControlClient {
+  /// Asks and waits for the answer. Throws ECONNREFUSED where the daemon is dead, ENOENT where there never was one.
+  public static func ask(_ request: ControlRequest, at path: String) throws(Errno) -> ControlAnswer {
+    let socket = try connect(path)
+    socket.limitWaits(to: .seconds(60))
+    try socket.send(request.line)
+    socket.finishSending()
+    guard let answer = ControlAnswer(bytes: try socket.receiveAll(limit: 1 << 30)) else { throw Errno.inputOutput }
+    return answer
+  }
+
+  /// A connection that ends when the daemon is gone.
+  public final class Attendance {
+    private let socket: LocalSocket
+    public let process: Int32?
+
+    /// `stop` asks the daemon to end; `attend` only waits for it.
+    public init(_ verb: ControlRequest.Verb, at path: String) throws(Errno) {
+      socket = try connect(path)
+      process = socket.peerProcess
+      try socket.send(ControlRequest(verb).line)
+      socket.finishSending()
+    }
+
+    /// Waits until the daemon has gone; false when it is still there after `limit`.
+    public func wait(atMost limit: Duration) -> Bool {
+      socket.limitWaits(to: limit)
+      do throws(Errno) { _ = try socket.receiveAll(limit: 1 << 20) } catch { return error != .wouldBlock }
+      // Its descriptors close shortly before it is gone.
+      let clock = SystemClock()
+      let start = clock.now()
+      while let process, ThisProcess.exists(process), clock.now() - start < .seconds(1) { pause(.milliseconds(5)) }
+      return true
+    }
+  }
+
+  /// Nobody listens at this socket any more.
+  public static func isAbandoned(_ path: String) -> Bool {
+    do throws(Errno) { _ = try LocalSocket.connect(to: path) } catch { return error == .connectionRefused }
+    return false
+  }
+
+  private static func connect(_ path: String) throws(Errno) -> LocalSocket {
+    let socket = try LocalSocket.connect(to: path)
+    // Another user could have put a socket there, were the directory not private.
+    guard let peer = socket.peerUser, peer == ThisProcess.user || peer == 0 || ThisProcess.user == 0 else {
+      throw Errno.accessDenied
+    }
+    return socket
+  }
+}

@@ -1,0 +1,59 @@
+// The words between a command and a running mount: one line asked, one answer.
+import MirrorPlatform
+
+/// A question to a running mount.
+public struct ControlRequest: Equatable, Sendable {
+  public enum Verb: String, CaseIterable, Sendable {
+    case status, statusJSON = "status-json", refresh, explain, explainJSON = "explain-json", hidden
+    /// Unmount, flush and end. The connection closes when the process is gone.
+    case stop
+    /// No question: the connection closes when the process is gone.
+    case attend
+  }
+  public let verb: Verb
+  /// A path relative to the mount's root, bytes.
+  public let argument: [UInt8]
+
+  public init(_ verb: Verb, _ argument: [UInt8] = []) {
+    self.verb = verb
+    self.argument = argument
+  }
+
+  /// `VERB PATH`, the path percent-encoded: it may hold any byte.
+  var line: [UInt8] {
+    Array("\(verb.rawValue) \(percentEncoded(argument, keepingSlash: true))\n".utf8)
+  }
+
+  init?(line: [UInt8]) {
+    let parts = line.prefix { $0 != 0x0A }.split(separator: 0x20, maxSplits: 1, omittingEmptySubsequences: false)
+    guard line.last == 0x0A, let verb = parts.first.flatMap({ Verb(rawValue: String(decoding: $0, as: UTF8.self)) })
+    else { return nil }
+    self.init(verb, parts.count == 2 ? percentDecoded(parts[1], form: false) : [])
+  }
+}
+
+/// `OK` and the body, or the exit code and the message of a failure.
+public enum ControlAnswer: Equatable, Sendable {
+  case text(String)
+  case failure(CommandFailure)
+
+  var bytes: [UInt8] {
+    switch self {
+    case .text(let body): Array("OK\n\(body)".utf8)
+    case .failure(let failure): Array("\(failure.code.rawValue)\n\(failure.message)".utf8)
+    }
+  }
+
+  init?(bytes: [UInt8]) {
+    guard let newline = bytes.firstIndex(of: 0x0A) else { return nil }
+    let head = String(decoding: bytes[..<newline], as: UTF8.self)
+    let body = String(decoding: bytes[(newline + 1)...], as: UTF8.self)
+    if head == "OK" {
+      self = .text(body)
+    } else if let code = Int32(head).flatMap(ExitCode.init(rawValue:)) {
+      self = .failure(CommandFailure(code, body))
+    } else {
+      return nil
+    }
+  }
+}

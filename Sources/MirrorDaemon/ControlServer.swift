@@ -1,0 +1,56 @@
+// The daemon's end of the control socket: takes questions of its own user and of root, and nobody else's.
+public import MirrorPlatform
+import Synchronization
+
+/// Listens on a thread of its own; each connection is one question.
+public final class ControlServer: Sendable {
+  public typealias Responder = @Sendable (ControlRequest) async -> ControlAnswer
+
+  public let path: String
+  private let socket: LocalSocket
+  private let responder: Responder
+  /// Connections that close with the process, for who waits for its end.
+  private let attending = Mutex<[LocalSocket]>([])
+
+  /// Listens at `path`; a socket that an earlier process left there is replaced.
+  public init(path: String, responder: @escaping Responder) throws(Errno) {
+    self.path = path
+    self.responder = responder
+    do throws(Errno) {
+      socket = try LocalSocket.listen(at: path)
+    } catch {
+      guard error == Errno.addressInUse, ControlClient.isAbandoned(path) else { throw error }
+      try FileSystem.removeFile(path)
+      socket = try LocalSocket.listen(at: path)
+    }
+  }
+
+  public func start() {
+    startThread("control") { [self] in
+      while let connection = try? socket.accept() {
+        startThread("control-answer") { [self] in answer(connection) }
+      }
+    }
+  }
+
+  /// Takes no more questions and removes the socket.
+  public func stop() {
+    try? FileSystem.removeFile(path)
+    socket.shutDown()
+  }
+
+  private func answer(_ connection: LocalSocket) {
+    guard let peer = connection.peerUser, peer == ThisProcess.user || peer == 0 else { return }
+    connection.limitWaits(to: .seconds(5))
+    guard let line = try? connection.receiveAll(limit: 65536) else { return }
+    guard let request = ControlRequest(line: line) else {
+      let failure = CommandFailure(.failure, "the running mount does not know this command; is it an older version?")
+      return reply(.failure(failure), on: connection)
+    }
+    if request.verb == .stop || request.verb == .attend { attending.withLock { $0.append(connection) } }
+    let responder = responder
+    reply(waitFor { await responder(request) }, on: connection)
+  }
+
+  private func reply(_ answer: ControlAnswer, on connection: LocalSocket) { try? connection.send(answer.bytes) }
+}

@@ -1,0 +1,155 @@
+// Reads the arguments of `mount`: options and positionals in any order, and mount(8)'s comma lists.
+import MirrorPlatform
+
+/// What the arguments ask for.
+public enum MountInvocation: Sendable {
+  case mount(MountSettings)
+  case help
+}
+
+/// Options of later versions, known so that the answer can be clear.
+private let laterOptions: Set<String> = ["seed", "budget", "config"]
+
+/// What mount(8), fstab(5) and fuse(8) say about any file system; what they ask for holds anyway, or is not ours.
+private let genericOptions: Set<String> = [
+  "_netdev", "nofail", "noauto", "auto", "user", "users", "nouser", "owner", "group", "defaults", "ro", "rw", "nosuid",
+  "suid", "nodev", "dev", "exec", "noatime", "atime", "relatime", "norelatime", "nodiratime", "diratime",
+  "strictatime", "nostrictatime", "lazytime", "nolazytime", "async", "sync", "dirsync", "mand", "nomand", "silent",
+  "loud", "iversion", "noiversion", "nosymfollow", "default_permissions", "comment", "auto_unmount", "nonempty",
+]
+
+/// Reads all arguments after `mount`.
+public func parseMountArguments(_ arguments: [[UInt8]]) throws(CommandFailure) -> MountInvocation {
+  var reader = MountArguments()
+  var rest = arguments[...]
+  var onlyPositionals = false
+  while let bytes = rest.popFirst() {
+    guard let argument = String(validating: bytes, as: UTF8.self) else {
+      throw CommandFailure(.usage, "argument '\(String(decoding: bytes, as: UTF8.self))' is not UTF-8")
+    }
+    if onlyPositionals || !argument.hasPrefix("-") || argument == "-" {
+      reader.positionals.append(argument)
+    } else if argument == "--" {
+      onlyPositionals = true
+    } else if argument == "--help" || argument == "-h" {
+      return .help
+    } else if argument.hasPrefix("--") {
+      try reader.long(argument.dropFirst(2), rest: &rest)
+    } else {
+      try reader.short(argument, rest: &rest)
+    }
+  }
+  return .mount(try reader.settings())
+}
+
+private struct MountArguments {
+  var positionals: [String] = []
+  private var options: [(spelling: String, option: MountOption, value: String)] = []
+  private var noExecute = false
+
+  /// `--name`, `--name=value`, `--name value`.
+  mutating func long(_ text: Substring, rest: inout ArraySlice<[UInt8]>) throws(CommandFailure) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    let option = try known(name, spelling: "--\(name)", prefix: "--")
+    var value = parts.count == 2 ? String(parts[1]) : nil
+    if option.placeholder != nil, value == nil {
+      guard let next = rest.popFirst() else {
+        throw CommandFailure(.usage, "option '--\(name)' needs a value: --\(name) \(option.placeholder ?? "")")
+      }
+      value = String(decoding: next, as: UTF8.self)
+    }
+    try add(option, spelling: "--\(name)", value: value)
+  }
+
+  mutating func short(_ argument: String, rest: inout ArraySlice<[UInt8]>) throws(CommandFailure) {
+    if argument == "-f", let option = MountOption.named("foreground") {
+      try add(option, spelling: "-f", value: nil)
+    } else if argument.hasPrefix("-o") {
+      var list = String(argument.dropFirst(2))
+      if list.isEmpty {
+        guard let next = rest.popFirst() else {
+          throw CommandFailure(.usage, "option '-o' needs a value: -o NAME[=VALUE],…")
+        }
+        list = String(decoding: next, as: UTF8.self)
+      }
+      for item in split(list) where !item.isEmpty { try listed(item) }
+    } else {
+      throw CommandFailure(.usage, "unknown option '\(argument)'; see 's3mirror help mount'")
+    }
+  }
+
+  /// One item of a comma list: our own option, with `-` or `_`, or one that means nothing here.
+  private mutating func listed(_ item: String) throws(CommandFailure) {
+    let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let written = String(parts[0])
+    let name = String(written.map { $0 == "_" ? "-" : $0 })
+    if name.hasPrefix("x-") || name.hasPrefix("X-") || genericOptions.contains(written) { return }
+    if written == "noexec" {
+      noExecute = true
+      return
+    }
+    let option = try known(name, spelling: "-o \(written)", prefix: "-o ")
+    try add(option, spelling: "-o \(written)", value: parts.count == 2 ? String(parts[1]) : nil)
+  }
+
+  private func known(_ name: String, spelling: String, prefix: String) throws(CommandFailure) -> MountOption {
+    if let option = MountOption.named(name) { return option }
+    if laterOptions.contains(name) {
+      throw CommandFailure(.usage, "option '\(spelling)': this version does not have it yet")
+    }
+    let hint = suggestion(for: name, among: MountOption.all.map(\.name), prefix: prefix)
+    throw CommandFailure(
+      .usage, "unknown option '\(spelling)'" + (hint.isEmpty ? "; see 's3mirror help mount'" : hint))
+  }
+
+  private mutating func add(_ option: MountOption, spelling: String, value: String?) throws(CommandFailure) {
+    if option.placeholder == nil {
+      guard value == nil else { throw CommandFailure(.usage, "option '\(spelling)' takes no value") }
+      options.append((spelling, option, ""))
+    } else {
+      guard let value, !value.isEmpty else {
+        throw CommandFailure(.usage, "option '\(spelling)' needs a value (\(option.placeholder ?? ""))")
+      }
+      options.append((spelling, option, value))
+    }
+  }
+
+  func settings() throws(CommandFailure) -> MountSettings {
+    guard positionals.count == 2 else {
+      let problem =
+        switch positionals.count {
+        case 0: "SOURCE and MOUNTPOINT are missing"
+        case 1: "MOUNTPOINT is missing"
+        default: "too many arguments: '\(positionals[2])'"
+        }
+      throw CommandFailure(.usage, "\(problem); usage: s3mirror mount [options] SOURCE MOUNTPOINT")
+    }
+    guard !positionals[1].isEmpty else { throw CommandFailure(.usage, "MOUNTPOINT is empty") }
+    var settings = MountSettings(source: try Source(parsing: positionals[0]), mountPoint: positionals[1])
+    settings.noExecute = noExecute
+    for (spelling, option, value) in options {
+      do throws(OptionProblem) { try option.apply(&settings, value) } catch {
+        throw CommandFailure(.usage, "option '\(spelling) \(value)': \(error.text)")
+      }
+    }
+    return settings
+  }
+
+  /// Splits at commas; `\,` is a comma of the value, as in libfuse.
+  private func split(_ list: String) -> [String] {
+    var items = [""]
+    var escaped = false
+    for character in list {
+      if escaped || (character != "," && character != "\\") {
+        items[items.count - 1].append(character)
+        escaped = false
+      } else if character == "\\" {
+        escaped = true
+      } else {
+        items.append("")
+      }
+    }
+    return items
+  }
+}

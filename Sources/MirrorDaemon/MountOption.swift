@@ -1,0 +1,164 @@
+// The options of `mount`, one table: the parser, --help, -o and the check of the manual all read it.
+import MirrorCore
+import MirrorPlatform
+
+/// One option: `--name VALUE`, also `-o name=VALUE`.
+public struct MountOption: Sendable {
+  public let name: String
+  /// What stands for the value in the help; nil for a flag.
+  public let placeholder: String?
+  public let help: String
+  /// Takes the value over; throws what is wrong with it.
+  let apply: @Sendable (inout MountSettings, String) throws(OptionProblem) -> Void
+
+  init(
+    _ name: String, _ placeholder: String? = nil, _ help: String,
+    _ apply: @escaping @Sendable (inout MountSettings, String) throws(OptionProblem) -> Void
+  ) {
+    self.name = name
+    self.placeholder = placeholder
+    self.help = help
+    self.apply = apply
+  }
+
+  public static let all: [MountOption] = origin + cache + freshness + appearance + process
+
+  static func named(_ name: String) -> MountOption? { all.first { $0.name == name } }
+}
+
+/// What is wrong with an option's value.
+struct OptionProblem: Error {
+  let text: String
+  init(_ text: String) { self.text = text }
+}
+
+private let origin: [MountOption] = [
+  MountOption("endpoint-url", "URL", "the S3 server, where it is not AWS (http://localhost:8333)") {
+    (settings, text) throws(OptionProblem) in
+    guard text.hasPrefix("http://") || text.hasPrefix("https://") else {
+      throw OptionProblem("a URL begins with http:// or https://")
+    }
+    settings.endpointURL = text
+  },
+  MountOption("region", "NAME", "the bucket's region (default: found out)") { $0.region = $1 },
+  MountOption("profile", "NAME", "the profile of the AWS configuration files") { $0.profile = $1 },
+  MountOption("no-sign-request", nil, "ask without credentials: public buckets") { settings, _ in
+    settings.anonymous = true
+  },
+  MountOption("path-style", nil, "put the bucket into the path of the URL, not into the host name") { settings, _ in
+    settings.pathStyle = true
+  },
+  MountOption("part-size", "SIZE", "bytes of one request for a part of an object (default 8MiB)") {
+    (settings, text) throws(OptionProblem) in
+    settings.partSize = try size(text, in: (1 << 20)...(1 << 30))
+  },
+  MountOption("max-connections", "NUMBER", "connections to the server at one time") {
+    (settings, text) throws(OptionProblem) in
+    settings.maximumConnections = try number(text, in: 1...1024)
+  },
+]
+
+private let cache: [MountOption] = [
+  MountOption("cache-dir", "DIR", "where the cache lives (default ~/.cache/s3mirror; root: /var/cache/s3mirror)") {
+    $0.cacheDirectory = $1
+  },
+  MountOption("cache-size", "SIZE", "the cache's limit (default 10GiB, or what leaves 5 % of the disk free)") {
+    (settings, text) throws(OptionProblem) in settings.cacheSize = try size(text, in: 0...Int64.max)
+  },
+  MountOption("min-free", "SIZE", "disk space that the cache leaves free") {
+    (settings, text) throws(OptionProblem) in settings.minimumFree = try size(text, in: 0...Int64.max)
+  },
+]
+
+private let freshness: [MountOption] = [
+  MountOption(
+    "freshness", "[GLOB=]LIFETIME",
+    "how long a copy is used without asking the server: a duration, 'always' (ask at each open) or 'forever'; may be repeated, the first pattern that matches decides (default 60s)"
+  ) { (settings, text) throws(OptionProblem) in
+    do throws(RuleError) { try settings.rules.add(text) } catch { throw OptionProblem(error.message) }
+  },
+  MountOption("negative-freshness", "DURATION", "how long an absent name is taken to stay absent (default 5s)") {
+    (settings, text) throws(OptionProblem) in settings.rules.negative = try duration(text)
+  },
+  MountOption(
+    "stale-if-error", "DURATION",
+    "how old a copy may be that is used while the server can't be asked (default: any age)"
+  ) { (settings, text) throws(OptionProblem) in
+    settings.rules.staleIfError = text == "forever" ? nil : try duration(text)
+  },
+  MountOption(
+    "stale-while-revalidate", "DURATION",
+    "how long past its lifetime a copy may be used while it is being validated (default 0s)"
+  ) { (settings, text) throws(OptionProblem) in settings.rules.staleWhileRevalidate = try duration(text) },
+  MountOption("offline", nil, "send no request at all: only what is cached") { settings, _ in settings.offline = true },
+]
+
+private let appearance: [MountOption] = [
+  MountOption("allow-other", nil, "let other users in (needs root, or user_allow_other in /etc/fuse.conf)") {
+    settings, _ in settings.allowOther = true
+  },
+  MountOption("uid", "NUMBER", "the owner of all files (default: who mounts)") {
+    (settings, text) throws(OptionProblem) in settings.user = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
+  },
+  MountOption("gid", "NUMBER", "the group of all files (default: that of who mounts)") {
+    (settings, text) throws(OptionProblem) in settings.group = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
+  },
+  MountOption("file-mode", "OCTAL", "the permissions of files (default 0444)") {
+    (settings, text) throws(OptionProblem) in settings.fileMode = try mode(text)
+  },
+  MountOption("dir-mode", "OCTAL", "the permissions of directories (default 0555)") {
+    (settings, text) throws(OptionProblem) in
+    let asked = try mode(text)
+    settings.directoryMode = asked | (asked & 0o444) >> 2
+    if settings.directoryMode != asked {
+      settings.warnings.append(
+        "--dir-mode \(text): a directory that can't be searched is of no use; taken as 0\(String(settings.directoryMode, radix: 8))"
+      )
+    }
+  },
+]
+
+private let process: [MountOption] = [
+  MountOption("foreground", nil, "stay in the foreground, log to standard error (also -f)") { settings, _ in
+    settings.foreground = true
+  },
+  MountOption("log-level", "LEVEL", "error, warning, notice, info or debug (default notice)") {
+    (settings, text) throws(OptionProblem) in
+    guard let level = Log.Level(name: text) else {
+      throw OptionProblem("it is one of \(Log.Level.allCases.map(\.name).joined(separator: ", "))")
+    }
+    settings.logLevel = level
+  },
+  MountOption("log-file", "FILE", "where to log (default in background: log/ in the cache directory)") {
+    $0.logFile = $1
+  },
+]
+
+private func size(_ text: String, in range: ClosedRange<Int64>) throws(OptionProblem) -> Int64 {
+  guard let size = ByteCount(parsing: text) else { throw OptionProblem("a size is a number and a unit: 64MiB, 10GB") }
+  guard range.contains(size.bytes) else {
+    throw OptionProblem("it must lie between \(ByteCount(range.lowerBound)) and \(ByteCount(range.upperBound))")
+  }
+  return size.bytes
+}
+
+private func duration(_ text: String) throws(OptionProblem) -> Duration {
+  guard let duration = parseDuration(text) else {
+    throw OptionProblem("a duration is a number and a unit: 500ms, 60s, 15m, 1h, 7d")
+  }
+  return duration
+}
+
+private func number(_ text: String, in range: ClosedRange<Int>) throws(OptionProblem) -> Int {
+  guard let number = Int(text), range.contains(number) else {
+    throw OptionProblem("it is a number from \(range.lowerBound) to \(range.upperBound)")
+  }
+  return number
+}
+
+private func mode(_ text: String) throws(OptionProblem) -> UInt32 {
+  guard let mode = UInt32(text, radix: 8), mode <= 0o777 else {
+    throw OptionProblem("a mode has three octal digits: 0440")
+  }
+  return mode
+}

@@ -1,0 +1,71 @@
+// Everything that one mount was asked for, with the defaults of what was not.
+public import MirrorCore
+public import MirrorPlatform
+
+public struct MountSettings: Sendable {
+  public var source: Source
+  /// As it was written.
+  public var mountPoint: String
+
+  // Where the bucket is, and who asks.
+  public var endpointURL: String?
+  public var region: String?
+  public var profile: String?
+  public var anonymous = false
+  public var pathStyle = false
+  public var partSize: Int64 = 8 << 20
+  public var maximumConnections: Int?
+
+  // The cache. Without a size: 10 GiB, or what leaves 5 % of the disk free.
+  public var cacheDirectory: String?
+  public var cacheSize: Int64?
+  public var minimumFree: Int64?
+
+  // Freshness.
+  public var rules = FreshnessRules()
+  public var offline = false
+
+  // What the mount looks like.
+  public var allowOther = false
+  public var user = ThisProcess.user
+  public var group = ThisProcess.group
+  public var fileMode: UInt32 = 0o444
+  public var directoryMode: UInt32 = 0o555
+  public var noExecute = false
+
+  // The process.
+  public var foreground = false
+  public var logLevel = Log.Level.notice
+  public var logFile: String?
+
+  /// What was understood, but not as it was written.
+  public var warnings: [String] = []
+
+  init(source: Source, mountPoint: String) {
+    self.source = source
+    self.mountPoint = mountPoint
+  }
+
+  /// `--cache-dir`, or the place that the system has for caches.
+  public var cacheRoot: String { cacheDirectory.map(absolutePath) ?? defaultCacheDirectory() }
+}
+
+/// Root: `/var/cache/s3mirror`; others: `$XDG_CACHE_HOME/s3mirror`, by default `~/.cache/s3mirror`.
+public func defaultCacheDirectory() -> String {
+  if ThisProcess.user == 0 { return "/var/cache/s3mirror" }
+  if let caches = ThisProcess.environment("XDG_CACHE_HOME"), caches.hasPrefix("/") { return caches + "/s3mirror" }
+  return (ThisProcess.home ?? "/tmp/s3mirror-\(ThisProcess.user)") + "/.cache/s3mirror"
+}
+
+/// A path from the root, without `.`, `..`, doubled or trailing slashes; links are not followed.
+public func absolutePath(_ path: String) -> String {
+  var parts: [Substring] = []
+  for part in (path.hasPrefix("/") ? path : ThisProcess.currentDirectory + "/" + path).split(separator: "/") {
+    switch part {
+    case ".": break
+    case "..": _ = parts.popLast()
+    default: parts.append(part)
+    }
+  }
+  return "/" + parts.joined(separator: "/")
+}

@@ -1,0 +1,77 @@
+// What is mounted: a bucket, and the part of it below a prefix.
+public import MirrorStore
+
+/// SOURCE of the command line: `BUCKET`, `BUCKET/PREFIX`, `s3://BUCKET/PREFIX`, or the ARN of a bucket.
+public struct Source: Equatable, Sendable {
+  /// The bucket's name, or an access point's alias.
+  public let bucket: String
+  /// Empty, or ends in `/`.
+  public let prefix: ObjectKey
+  /// As it was written; the mount table shows it, so that mount(8) recognises its line of fstab.
+  public let written: String
+
+  public init(parsing text: String) throws(CommandFailure) {
+    written = text
+    var rest = Substring(text)
+    if text.hasPrefix("arn:") {
+      rest = try Self.resource(ofARN: text)
+    } else if let scheme = text.range(of: "://") {
+      guard text[..<scheme.lowerBound].lowercased() == "s3" else {
+        throw Self.invalid(text, "only s3:// is understood; an endpoint goes into --endpoint-url")
+      }
+      rest = text[scheme.upperBound...]
+    }
+    let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+    bucket = String(rest[..<slash])
+    var path = rest[slash...].dropFirst()
+    if path.hasSuffix("/") { path = path.dropLast() }
+    prefix = ObjectKey(path.isEmpty ? "" : path + "/")
+    if let problem = Self.problem(of: bucket) { throw Self.invalid(text, problem) }
+  }
+
+  private static func invalid(_ text: String, _ problem: String) -> CommandFailure {
+    CommandFailure(.usage, "source '\(text)': \(problem)")
+  }
+
+  /// `arn:PARTITION:s3:::BUCKET[/PREFIX]`; access points are reached by their alias.
+  private static func resource(ofARN text: String) throws(CommandFailure) -> Substring {
+    let fields = text.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
+    guard fields.count == 6 else { throw invalid(text, "this is not a complete ARN (arn:aws:s3:::BUCKET)") }
+    guard fields[2] == "s3", !fields[5].hasPrefix("accesspoint") else {
+      throw invalid(text, "ARNs of access points are not supported; use the access point's alias (NAME-…-s3alias)")
+    }
+    return fields[5]
+  }
+
+  /// What is wrong with a bucket's name; nil when nothing is.
+  private static func problem(of bucket: String) -> String? {
+    if bucket.isEmpty { return "the bucket's name is missing (BUCKET, BUCKET/PREFIX or s3://BUCKET/PREFIX)" }
+    let lower = bucket.lowercased()
+    if lower != bucket {
+      return "bucket names have no upper-case letters" + (problem(of: lower) == nil ? " (is it '\(lower)'?)" : "")
+    }
+    if bucket.utf8.count > 63 { return "a bucket's name has at most 63 characters" }
+    let letters = bucket.utf8.allSatisfy {
+      (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E
+    }
+    if !letters { return "a bucket's name consists of lower-case letters, digits, '-' and '.'" }
+    let edges = [bucket.utf8.first, bucket.utf8.last]
+    if edges.contains(0x2D) || edges.contains(0x2E) { return "a bucket's name begins and ends with a letter or digit" }
+    if bucket.contains("..") { return "a bucket's name can't contain '..'" }
+    let parts = bucket.split(separator: ".")
+    if parts.count == 4, parts.allSatisfy({ UInt8($0) != nil }) { return "a bucket's name can't be an IP address" }
+    return nil
+  }
+}
+
+extension StringProtocol {
+  /// The first place where `needle` stands.
+  func range(of needle: String) -> Range<Index>? {
+    var start = startIndex
+    while start < endIndex {
+      if self[start...].hasPrefix(needle) { return start..<index(start, offsetBy: needle.count) }
+      start = index(after: start)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,96 @@
+// What `status` says of one mount, as JSON for scripts and as text for people.
+public import MirrorPlatform
+public import MirrorStore
+
+public struct StatusReport: Sendable {
+  public var mountPoint: String
+  public var source: String
+  public var endpoint: String
+  public var process: Int32
+  public var since: WallTime
+  public var online: Bool
+  public var offlineSince: WallTime?
+
+  public var cacheDirectory: String
+  public var cacheBytes: Int64
+  public var cacheLimit: Int64
+  public var cachedObjects: Int
+  public var pinned: Int
+
+  public var requests: RequestCounts
+  public var costSinceMount: Double
+  public var costThisMonth: Double
+
+  public var fetched: Int
+  public var revalidated: Int
+  public var stale: Int
+  public var negative: Int
+  public var hiddenKeys: Int
+
+  public var json: JSON {
+    .object([
+      ("mountpoint", .string(mountPoint)), ("source", .string(source)), ("endpoint", .string(endpoint)),
+      ("pid", .int(Int64(process))), ("since", .string(rfc3339(since))),
+      ("state", .string(online ? "online" : "offline")),
+      ("offlineSince", offlineSince.map { .string(rfc3339($0)) } ?? .null),
+      (
+        "cache",
+        .object([
+          ("directory", .string(cacheDirectory)), ("bytes", .int(cacheBytes)), ("limit", .int(cacheLimit)),
+          ("objects", .int(Int64(cachedObjects))), ("pinned", .int(Int64(pinned))),
+        ])
+      ),
+      (
+        "requests",
+        .object([
+          ("get", .int(Int64(requests.gets))), ("head", .int(Int64(requests.heads))),
+          ("list", .int(Int64(requests.lists))), ("other", .int(Int64(requests.others))),
+          ("notModified", .int(Int64(requests.notModified))), ("failed", .int(Int64(requests.failed))),
+        ])
+      ),
+      ("bytesReceived", .int(requests.bytesReceived)),
+      (
+        "cost",
+        .object([
+          ("currency", .string("USD")), ("sinceMount", .decimal(costSinceMount, places: 7)),
+          ("thisMonth", .decimal(costThisMonth, places: 7)),
+        ])
+      ),
+      (
+        "served",
+        .object([
+          ("fetched", .int(Int64(fetched))), ("revalidated", .int(Int64(revalidated))), ("stale", .int(Int64(stale))),
+          ("negative", .int(Int64(negative))),
+        ])
+      ),
+    ])
+  }
+
+  public var text: String {
+    let state =
+      if let offlineSince { "offline since \(rfc3339(offlineSince))" } else { online ? "online" : "offline" }
+    let asked =
+      "\(requests.total) (\(requests.gets) get, \(requests.heads) head, \(requests.lists) list, \(requests.others) other), "
+      + "\(requests.notModified) not modified, \(requests.failed) failed, \(ByteCount(requests.bytesReceived)) received"
+    let used =
+      "\(ByteCount(cacheBytes)) of \(ByteCount(cacheLimit)) in \(cachedObjects) objects, \(pinned) pinned: \(cacheDirectory)"
+    var rows = [
+      ("source", "\(source) at \(endpoint)"), ("state", "\(state), mounted \(rfc3339(since)), process \(process)"),
+      ("requests", asked),
+      (
+        "cost",
+        "\(decimal(costSinceMount, places: 6)) USD since mount, \(decimal(costThisMonth, places: 6)) USD this month"
+      ),
+      ("served", "\(fetched) fetched, \(revalidated) revalidated, \(stale) stale, \(negative) absent"), ("cache", used),
+    ]
+    if hiddenKeys > 0 { rows.append(("hidden", "\(hiddenKeys) keys can't be files; see 's3mirror status --hidden'")) }
+    return "\(mountPoint)\n" + rows.map { "  \(padded($0.0, to: 9)) \($0.1)\n" }.joined()
+  }
+}
+
+func rfc3339(_ time: WallTime) -> String { Timestamp(seconds: time.seconds).rfc3339 }
+
+/// The text and blanks up to `width` characters.
+public func padded(_ text: String, to width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
+}

@@ -1,0 +1,35 @@
+import MirrorDaemon
+import MirrorStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SourceTests {
+  @Test(arguments: [
+    ("bucket", "bucket", ""), ("bucket/", "bucket", ""), ("bucket/a", "bucket", "a/"), ("bucket/a/", "bucket", "a/"),
+    ("s3://bucket", "bucket", ""), ("S3://bucket/a/b", "bucket", "a/b/"), ("arn:aws:s3:::bucket/a", "bucket", "a/"),
+    ("my-ap-abc123-s3alias", "my-ap-abc123-s3alias", ""), ("bucket//a", "bucket", "/a/"),
+  ])
+  func `a source names a bucket and a prefix`(written: String, bucket: String, prefix: String) throws {
+    let source = try Source(parsing: written)
+    #expect(source.bucket == bucket)
+    #expect(source.prefix == ObjectKey(prefix))
+    #expect(source.written == written)
+  }
+
+  @Test(arguments: [
+    ("", "name is missing"), ("s3://", "name is missing"), ("/etc", "name is missing"), ("B_Up", "upper-case"),
+    ("My-Bucket", "is it 'my-bucket'?"), ("a_b", "lower-case letters, digits"), ("bucket.", "begins and ends"),
+    ("a..b", "'..'"), ("10.0.0.1", "IP address"), ("https://host/bucket", "--endpoint-url"),
+    ("gs://bucket", "only s3://"), ("arn:aws:s3", "not a complete ARN"),
+    ("arn:aws:s3:eu-west-1:123456789012:accesspoint/name", "alias"), (String(repeating: "a", count: 64), "63"),
+  ])
+  func `a name that can't be a bucket is refused with a hint`(written: String, hint: String) {
+    do throws(CommandFailure) {
+      let source = try Source(parsing: written)
+      Issue.record("\(written) was taken for \(source)")
+    } catch {
+      #expect(error.code == .usage)
+      #expect(error.message.contains(hint), "\(error.message)")
+    }
+  }
+}
