@@ -36,6 +36,8 @@ import MirrorPlatform
 
   /// Takes a request's options; false when the URL is refused or memory is out.
   func prepare(_ request: HTTPRequest, context: UnsafeMutableRawPointer, settings: HTTPSettings) -> Bool {
+    // A line end in a value would begin a header of its own.
+    guard request.headers.allSatisfy({ !$0.value.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else { return false }
     guard unsafe ccurl_set_string(pointer, CURLOPT_URL, request.url) == CURLE_OK else { return false }
     if request.method == .head { set(CURLOPT_NOBODY, 1) } else { set(CURLOPT_HTTPGET, 1) }
     set(CURLOPT_BUFFERSIZE, Int64(request.isBulk ? settings.bulkBuffer : settings.smallBuffer))

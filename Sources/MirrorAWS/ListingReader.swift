@@ -1,0 +1,145 @@
+// A ListObjectsV2 answer, parsed as it streams in: no copy of the document is kept.
+import MirrorHTTP
+import MirrorPlatform
+import MirrorStore
+
+/// `@unchecked Sendable`: the transfer thread writes while the request runs, its caller reads after it ended.
+final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
+  enum Outcome {
+    /// `unsized` are indices of objects whose size the server left out.
+    case page(ListPage, unsized: [Int])
+    case error(ErrorDocument)
+    case malformed(String)
+  }
+
+  private var reader: XMLReader?
+  private var isWellFormed = true
+  private var root = ""
+  private var error = ErrorDocument()
+
+  private var entries: [RawEntry] = []
+  private var entry = RawEntry()
+  private var prefixes: [[UInt8]] = []
+  private var isInPrefixes = false
+  private var isEncoded = false
+  private var isTruncated = false
+  private var token: [UInt8] = []
+
+  /// An entry as spelled; whether keys are encoded may come after them.
+  private struct RawEntry {
+    var key: [UInt8] = []
+    var tag: EntityTag?
+    var size: Int64?
+    var modified: Int64?
+    var storageClass: String?
+  }
+
+  init() { reader = XMLReader(self) }
+
+  func begin(_ head: HTTPHead) -> Bool { true }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    isWellFormed = isWellFormed && (reader?.feed(bytes) ?? false)
+    return isWellFormed
+  }
+
+  func opened(_ name: String, depth: Int) {
+    if depth == 1 { root = name }
+    if depth == 2 {
+      isInPrefixes = name == "CommonPrefixes"
+      if name == "Contents" { entry = RawEntry() }
+    }
+  }
+
+  func closed(_ name: String, depth: Int, text: [UInt8]) {
+    guard root == "ListBucketResult" else {
+      if root == "Error" { error.take(name, text) }
+      return
+    }
+    switch depth {
+    case 2: closedField(name, text)
+    case 3 where isInPrefixes: if name == "Prefix" { prefixes.append(text) }
+    case 3: closedAttribute(name, text)
+    default: break
+    }
+  }
+
+  private func closedField(_ name: String, _ text: [UInt8]) {
+    switch name {
+    case "Contents": if !entry.key.isEmpty { entries.append(entry) }
+    case "EncodingType": isEncoded = text.elementsEqual("url".utf8)
+    case "IsTruncated": isTruncated = text.elementsEqual("true".utf8)
+    case "NextContinuationToken": token = text
+    default: break
+    }
+  }
+
+  private func closedAttribute(_ name: String, _ text: [UInt8]) {
+    switch name {
+    case "Key": entry.key = text
+    case "ETag": entry.tag = ListingText.tag(text)
+    case "Size": entry.size = Int64(String(decoding: text, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
+    case "LastModified": entry.modified = ListingText.seconds(text)
+    case "StorageClass":
+      let name = String(decoding: text, as: UTF8.self)
+      entry.storageClass = name.isEmpty || name == "STANDARD" ? nil : name
+    default: break
+    }
+  }
+
+  /// The page, when the answer has ended; once.
+  func finish() -> Outcome {
+    let isComplete = isWellFormed && (reader?.finish() ?? false)
+    if root == "Error", !error.code.isEmpty { return .error(error) }
+    guard isComplete else { return .malformed("the listing is no complete XML document") }
+    guard root == "ListBucketResult" else { return .malformed("the answer is no listing but <\(root)>") }
+    if isTruncated, token.isEmpty { return .malformed("the listing goes on but has no token") }
+    let objects = entries.map {
+      ListedObject(
+        key: decoded($0.key), revision: ObjectRevision(etag: $0.tag, size: $0.size ?? 0, modified: $0.modified),
+        storageClass: $0.storageClass)
+    }
+    let next = isTruncated ? String(decoding: token, as: UTF8.self) : nil
+    return .page(
+      ListPage(objects: objects, prefixes: prefixes.map(decoded), next: next),
+      unsized: entries.indices.filter { entries[$0].size == nil })
+  }
+
+  private func decoded(_ bytes: [UInt8]) -> ObjectKey {
+    guard isEncoded, bytes.contains(where: { $0 == 0x25 || $0 == 0x2B }) else { return ObjectKey(bytes) }
+    return ObjectKey(percentDecoded(bytes, form: true))
+  }
+}
+
+/// Values of a listing's entries.
+enum ListingText {
+  /// With quotes, as the header has them: some servers leave them out of listings.
+  static func tag(_ text: [UInt8]) -> EntityTag? {
+    guard !text.isEmpty else { return nil }
+    let isQuoted = text.last == 0x22
+    return EntityTag(usable: isQuoted ? text : [0x22] + text + [0x22])
+  }
+
+  /// `2026-11-30T11:26:57[.123]Z` without its fraction; the usual spelling is read in place.
+  static func seconds(_ text: [UInt8]) -> Int64? {
+    guard text.count >= 20, text.last == 0x5A, text[4] == 0x2D, text[7] == 0x2D, text[10] == 0x54, text[13] == 0x3A,
+      text[16] == 0x3A, text[19] == 0x5A || text[19] == 0x2E
+    else { return Timestamp(rfc3339: String(decoding: text, as: UTF8.self))?.seconds }
+    func number(_ range: Range<Int>) -> Int? {
+      var value = 0
+      for byte in text[range] {
+        guard (0x30...0x39).contains(byte) else { return nil }
+        value = value * 10 + Int(byte - 0x30)
+      }
+      return value
+    }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
+      let minute = number(14..<16), let second = number(17..<19), (1...12).contains(month), (1...31).contains(day),
+      hour < 24, minute < 60, second <= 60
+    else { return nil }
+    var time = Timestamp(seconds: 0)
+    (time.year, time.month, time.day) = (year, month, day)
+    (time.hour, time.minute, time.second) = (hour, minute, second)
+    return time.seconds
+  }
+}

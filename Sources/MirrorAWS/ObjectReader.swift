@@ -1,0 +1,91 @@
+// The body of a GetObject: checked against what was asked before a sink sees it, and against its digests after.
+import MirrorHTTP
+import MirrorStore
+
+/// `@unchecked Sendable`: the transfer thread writes while the request runs, its caller reads after it ended.
+final class ObjectReader: AnswerReader, @unchecked Sendable {
+  enum Verdict {
+    case body
+    /// A 200 with the very tag that should not match: the server ignores If-None-Match.
+    case notModified(modified: Int64?)
+    case fault(StoreError.Code, String)
+    case ended
+  }
+
+  /// Unwanted bodies up to this size are read to their end: cheaper than a new connection.
+  private static let drainLimit: Int64 = 64 << 10
+
+  private let request: GetRequest
+  private let sink: any ObjectSink
+  private(set) var verdict = Verdict.body
+  private(set) var head: ObjectHead?
+  private(set) var checksum: BodyChecksum?
+  private(set) var received: Int64 = 0
+
+  init(_ request: GetRequest, _ sink: any ObjectSink) {
+    self.request = request
+    self.sink = sink
+  }
+
+  func begin(_ answer: HTTPHead) -> Bool {
+    switch Self.extent(of: answer, asked: request.range) {
+    case .failure(let fault): return end(.fault(.malformedResponse, fault.message))
+    case .success(let extent):
+      let metadata = ObjectMetadata(answer, size: extent.size, isPart: answer.status == 206)
+      let length = extent.end - extent.start
+      switch request.condition {
+      case .ifNoneMatch(let tag) where metadata.revision.etag == tag:
+        verdict = .notModified(modified: metadata.revision.modified)
+        return length <= Self.drainLimit
+      case .ifMatch(let tag) where metadata.revision.etag != nil && metadata.revision.etag != tag:
+        return end(.fault(.preconditionFailed, "the object has another ETag than asked for"))
+      default: break
+      }
+      let head = ObjectHead(metadata: metadata, start: extent.start, end: extent.end)
+      self.head = head
+      if head.isWhole { checksum = BodyChecksum(metadata, head: answer) }
+      return sink.begin(head) || end(.ended)
+    }
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    guard case .body = verdict, let head else { return true }
+    received += Int64(bytes.byteCount)
+    guard received <= head.end - head.start else {
+      return end(.fault(.malformedResponse, "the body is longer than announced"))
+    }
+    checksum?.update(bytes)
+    return sink.receive(bytes) || end(.ended)
+  }
+
+  private func end(_ verdict: Verdict) -> Bool {
+    self.verdict = verdict
+    return false
+  }
+
+  private struct Fault: Error { let message: String }
+
+  /// Which bytes follow. A 200 to a range is legal and means all of them (RFC 9110 §14.2).
+  private static func extent(
+    of answer: HTTPHead, asked: ByteRange?
+  ) -> Result<(start: Int64, end: Int64, size: Int64), Fault> {
+    switch (answer.status, asked) {
+    case (200, _):
+      guard let length = answer.contentLength else { return .failure(Fault(message: "the answer has no length")) }
+      return .success((0, length, length))
+    case (206, let asked?):
+      guard let range = answer.text("content-range").flatMap({ ContentRange($0) }) else {
+        return .failure(Fault(message: "a part came without a usable Content-Range"))
+      }
+      guard range.start == asked.start, range.end == min(asked.end ?? range.size, range.size) else {
+        return .failure(Fault(message: "another range came than was asked for"))
+      }
+      // A proxy that encodes in transit leaves the old Content-Range beside a new length.
+      if let length = answer.contentLength, length != range.end - range.start {
+        return .failure(Fault(message: "Content-Length and Content-Range contradict each other"))
+      }
+      return .success((range.start, range.end, range.size))
+    default: return .failure(Fault(message: "status \(answer.status) is no answer to a GetObject"))
+    }
+  }
+}

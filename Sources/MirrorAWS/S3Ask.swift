@@ -1,0 +1,109 @@
+// The attempts of one question: sign, send, count, and correct what the answer says is wrong.
+import MirrorHTTP
+import MirrorPlatform
+import MirrorStore
+
+extension S3Store {
+  /// The head of a 2xx or 304 answer whose body went to `reader`.
+  func ask(_ question: Question, reader: any AnswerReader) async throws(StoreError) -> HTTPHead {
+    var correction = Correction()
+    while true {
+      let identity = try await identity(for: question)
+      let endpoint = site.endpoint
+      let offset = site.clockOffset
+      let target = correction.redirected ?? Target(endpoint, key: question.key)
+      let date = Timestamp(seconds: WallTime(milliseconds: clock.wall().milliseconds + offset.milliseconds).seconds)
+      let request = question.request(
+        at: target, identity: identity, date: date, keys: keys, timeout: try timeLeft(question))
+      let answer = Answer(reader)
+      try await send(request, question, answer)
+      guard let head = answer.received else { throw question.malformed("no answer came", nil) }
+      if answer.isExpected || head.status == 304 { return head }
+
+      let refusal = Refusal(head: head, body: answer.errorBody)
+      let now = clock.wall()
+      let step = correction.step(
+        after: refusal, question: question, target: target, endpoint: endpoint, identity: identity,
+        clockOffset: offset, now: now)
+      let error = refusal.error(question, signed: identity.credentials, now: now)
+      guard try await apply(step, error: error) else { throw error }
+    }
+  }
+
+  private func identity(for question: Question) async throws(StoreError) -> Identity {
+    do throws(CredentialError) {
+      if let identity = try await configuration.credentials.identity() { return identity }
+      throw CredentialError("no credentials found (asked: \(configuration.credentials.name))")
+    } catch {
+      throw question.fault(.credentials, error.description)
+    }
+  }
+
+  private func timeLeft(_ question: Question) throws(StoreError) -> Duration? {
+    guard let deadline = question.deadline else { return nil }
+    let left = deadline - clock.now()
+    guard left > .zero else { throw question.fault(.timeout, "no time was left to ask") }
+    return left
+  }
+
+  /// One attempt, counted if it was sent. A refusal whose body broke off is still a refusal.
+  private func send(_ request: HTTPRequest, _ question: Question, _ answer: Answer) async throws(StoreError) {
+    do throws(HTTPError) {
+      let summary = try await client.perform(request, handler: answer)
+      ledger.record(question.kind, status: summary.status, bytes: summary.bodyBytes)
+      log.debug("\(question.operation) \(question.subject): \(summary.status), \(summary.bodyBytes) B")
+    } catch {
+      if error.wasSent { ledger.record(question.kind, status: error.status, bytes: error.bodyBytes) }
+      log.debug("\(question.operation) \(question.subject): \(error.message)")
+      if error.kind != .cancelled, answer.received != nil, !answer.isExpected { return }
+      let host = site.endpoint.host
+      throw StoreError(
+        StoreError.Code(error.kind), operation: question.operation, subject: question.subject, status: error.status,
+        message: "\(error.message) (\(host))")
+    }
+  }
+
+  /// Whether it is worth asking again.
+  private func apply(_ step: Correction.Step, error: StoreError) async throws(StoreError) -> Bool {
+    switch step {
+    case .none: return false
+    case .redirect: return true
+    case .region(let region):
+      guard let endpoint = try? configuration.endpoint(region: region) else { return false }
+      log.once(.notice, key: "region \(region)", "bucket \(configuration.bucket) is in region \(region)")
+      site.endpoint = endpoint
+      return true
+    case .clock(let offset):
+      site.clockOffset = offset
+      if offset != .zero {
+        log.once(
+          .warning, key: "clock",
+          "the clock here is off by \(formatDuration(offset < .zero ? .zero - offset : offset)): requests are signed with the server's time"
+        )
+      }
+      return true
+    case .keys(let refused):
+      await configuration.credentials.refuse(refused)
+      let renewed = try? await configuration.credentials.identity()
+      return renewed != nil && renewed != refused
+    }
+  }
+}
+
+extension StoreError.Code {
+  init(_ kind: HTTPError.Kind) {
+    switch kind {
+    case .connection: self = .unreachable
+    case .tls: self = .tls
+    case .timeout: self = .timeout
+    case .interrupted: self = .interrupted
+    case .malformed: self = .malformedResponse
+    case .invalid: self = .invalidRequest
+    case .cancelled, .closed: self = .cancelled
+    }
+  }
+}
+
+extension Duration {
+  var milliseconds: Int64 { nanosecondsClamped / 1_000_000 }
+}

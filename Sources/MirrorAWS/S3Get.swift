@@ -1,0 +1,78 @@
+// GetObject: the request's fields, and the verdict on its answer.
+import MirrorHTTP
+import MirrorPlatform
+public import MirrorStore
+
+extension S3Store {
+  /// Bodies from here on get a large receive buffer.
+  private static let bulkSize: Int64 = 1 << 20
+
+  public func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
+    var question = question("GetObject", .get, key: request.key, deadline: request.deadline)
+    try question.checkKey()
+    question.headers.append(HTTPField("x-amz-checksum-mode", "ENABLED"))
+    question.isBulk = request.range.map { ($0.end ?? .max) - $0.start >= Self.bulkSize } ?? true
+    if let range = request.range {
+      guard range.start >= 0, range.end.map({ $0 > range.start }) ?? true else {
+        throw question.fault(.invalidRequest, "an empty range was asked for")
+      }
+      question.headers.append(HTTPField("Range", "bytes=\(range.start)-\(range.end.map { "\($0 - 1)" } ?? "")"))
+    }
+    switch request.condition {
+    case .none: break
+    case .ifNoneMatch(let tag): question.headers.append(HTTPField("If-None-Match", tag.field))
+    case .ifMatch(let tag): question.headers.append(HTTPField("If-Match", tag.field))
+    }
+    let reader = ObjectReader(request, sink)
+    let head = try await ask(question, reader: reader)
+    return try outcome(question, request, head, reader)
+  }
+
+  private func outcome(
+    _ question: Question, _ request: GetRequest, _ head: HTTPHead, _ reader: ObjectReader
+  ) throws(StoreError) -> GetOutcome {
+    if head.status == 304 {
+      guard case .ifNoneMatch = request.condition else { throw question.malformed("304 to an unconditional GET", head) }
+      return .notModified(modified: ObjectMetadata(head, size: 0, isPart: true).revision.modified)
+    }
+    noteOddity(request, head, reader)
+    switch reader.verdict {
+    case .ended: return .ended
+    case .notModified(let modified): return .notModified(modified: modified)
+    case .fault(let code, let message): throw question.fault(code, message, head)
+    case .body: break
+    }
+    guard let object = reader.head, reader.received == object.end - object.start else {
+      throw question.fault(.interrupted, "the body ended early", head)
+    }
+    try verify(question, object, reader, head)
+    return .delivered(object)
+  }
+
+  private func verify(
+    _ question: Question, _ object: ObjectHead, _ reader: ObjectReader, _ head: HTTPHead
+  ) throws(StoreError) {
+    guard let checksum = reader.checksum else { return }
+    let (digest, agrees) = checksum.finish()
+    if checksum.source == .etag, let tag = object.revision.etag {
+      guard !evidence.accepts(tag, digest: digest, agrees: agrees) else { return }
+    } else if agrees {
+      return
+    }
+    throw question.fault(.checksumMismatch, "the bytes received are not those stored (\(checksum.source))", head)
+  }
+
+  /// Servers that leave out what S3 promises are named once.
+  private func noteOddity(_ request: GetRequest, _ head: HTTPHead, _ reader: ObjectReader) {
+    let host = site.endpoint.host
+    if case .notModified = reader.verdict {
+      log.once(.notice, key: "If-None-Match", "\(host) ignores If-None-Match: unchanged objects are sent again")
+    }
+    if case .fault(.preconditionFailed, _) = reader.verdict {
+      log.once(.notice, key: "If-Match", "\(host) ignores If-Match: changed objects are told by their ETag")
+    }
+    if let range = request.range, head.status == 200, reader.head.map({ $0.start != range.start }) ?? false {
+      log.once(.warning, key: "Range", "\(host) ignores Range: every part costs the whole object")
+    }
+  }
+}

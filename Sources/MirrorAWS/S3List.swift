@@ -1,0 +1,44 @@
+// ListObjectsV2: one page of keys.
+import MirrorHTTP
+import MirrorPlatform
+public import MirrorStore
+
+extension S3Store {
+  public func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
+    var question = question("ListObjectsV2", .list, key: nil, deadline: request.deadline)
+    question.subject += "/\(request.prefix)"
+    // Without this XML could not carry every key.
+    question.query = [("list-type", Array("2".utf8)), ("encoding-type", Array("url".utf8))]
+    question.query.append(("max-keys", Array("\(ListRequest.maximumKeys)".utf8)))
+    question.query.append(("prefix", request.prefix.bytes))
+    if request.delimited { question.query.append(("delimiter", Array("/".utf8))) }
+    if let key = request.startAfter { question.query.append(("start-after", key.bytes)) }
+    if let token = request.continuation { question.query.append(("continuation-token", Array(token.utf8))) }
+
+    let reader = ListingReader()
+    let head = try await ask(question, reader: reader)
+    switch reader.finish() {
+    case .malformed(let message): throw question.malformed(message, head)
+    case .error(let document):
+      // A 200 was sent before the trouble began (S3 API Reference).
+      throw StoreError(
+        .serverError, operation: question.operation, subject: question.subject, status: head.status,
+        reason: document.code, message: document.message, requestID: document.requestID)
+    case .page(var page, let unsized):
+      for index in unsized { page.objects[index] = try await sized(page.objects[index], request) }
+      return page
+    }
+  }
+
+  /// Some server left out a size; zero would be a lie, so the object is asked itself.
+  private func sized(_ object: ListedObject, _ request: ListRequest) async throws(StoreError) -> ListedObject {
+    log.once(.warning, key: "Size", "\(site.endpoint.host) lists objects without size: each is asked for it")
+    do throws(StoreError) {
+      let metadata = try await head(HeadRequest(key: object.key, deadline: request.deadline))
+      return ListedObject(key: object.key, revision: metadata.revision, storageClass: object.storageClass)
+    } catch {
+      if error.isOriginFailure || error.code == .cancelled { throw error }
+      return object
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// The bucket behind S3's REST interface: four questions, each checked before it is believed.
+public import MirrorHTTP
+public import MirrorPlatform
+public import MirrorStore
+
+/// Safe to share. Each call asks once, and again only where the answer itself says what to correct (region, clock,
+/// keys, host); other retries are `RetryingStore`'s.
+public final class S3Store: ObjectStore {
+  let configuration: S3Configuration
+  let client: any HTTPClient
+  let ledger: Ledger
+  let clock: any Clock
+  let log: Log
+  let site: S3Site
+  let keys = SigningKeys()
+  let evidence: TagEvidence
+
+  /// Throws where no address can be made of the configuration; nothing is sent.
+  public init(
+    configuration: S3Configuration, transport: any HTTPClient, ledger: Ledger, clock: any Clock = SystemClock(),
+    log: Log = .none
+  ) throws(EndpointError) {
+    self.configuration = configuration
+    client = transport
+    self.ledger = ledger
+    self.clock = clock
+    self.log = log
+    let endpoint = try configuration.endpoint()
+    site = S3Site(endpoint)
+    evidence = TagEvidence(isKnownMD5: !endpoint.isCustom)
+  }
+
+  /// The region that signatures name now.
+  public var region: String { site.endpoint.signingRegion }
+  /// Host and port requests go to now.
+  public var endpointHost: String { site.endpoint.host }
+  public var bucket: String { configuration.bucket }
+
+  public func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
+    let question = question("HeadObject", .head, key: request.key, deadline: request.deadline)
+    try question.checkKey()
+    let head = try await ask(question, reader: NoBody())
+    guard head.status == 200, let size = head.contentLength else {
+      throw question.malformed("the answer has no length", head)
+    }
+    return ObjectMetadata(head, size: size, isPart: false)
+  }
+
+  public func probe(deadline: Instant?) async throws(StoreError) {
+    _ = try await ask(question("HeadBucket", .head, key: nil, deadline: deadline), reader: NoBody())
+  }
+
+  func question(_ operation: String, _ kind: RequestKind, key: ObjectKey?, deadline: Instant?) -> Question {
+    let subject = key.map { "\(configuration.bucket)/\($0)" } ?? configuration.bucket
+    var question = Question(
+      operation: operation, subject: subject, kind: kind, method: kind == .head ? .head : .get, key: key,
+      deadline: deadline)
+    if configuration.requesterPays { question.headers.append(HTTPField("x-amz-request-payer", "requester")) }
+    return question
+  }
+}
+
+extension Question {
+  /// An empty key would ask the bucket itself.
+  func checkKey() throws(StoreError) {
+    if key?.bytes.isEmpty ?? true { throw fault(.invalidRequest, "an empty key") }
+  }
+
+  func malformed(_ message: String, _ head: HTTPHead?) -> StoreError { fault(.malformedResponse, message, head) }
+
+  func fault(_ code: StoreError.Code, _ message: String, _ head: HTTPHead? = nil) -> StoreError {
+    StoreError(
+      code, operation: operation, subject: subject, status: head?.status ?? 0, message: message,
+      requestID: head?.text("x-amz-request-id"))
+  }
+}
