@@ -71,6 +71,8 @@ public protocol FileTree: AnyObject, Sendable {
   func lookUp(_ name: [UInt8], in parent: NodeID, reply: @escaping @Sendable (LookupAnswer) -> Bool)
   /// GETATTR, from memory. Nil for a node that the tree does not know: ESTALE.
   func attributes(of node: NodeID) -> (NodeAttributes, timeout: Duration)?
+  /// The directory that holds a directory, for the inode number of `..`, from memory. Nil: unknown, or the root.
+  func parent(of directory: NodeID) -> NodeID?
   /// FORGET: the kernel gives back `count` look-ups.
   func forget(_ node: NodeID, count: UInt64)
 
@@ -89,6 +91,10 @@ public protocol FileTree: AnyObject, Sendable {
   func extendedAttribute(_ name: String, of node: NodeID) -> Result<[UInt8], Errno>
   /// LISTXATTR.
   func extendedAttributeNames(of node: NodeID) -> [String]
+}
+
+extension FileTree {
+  public func parent(of directory: NodeID) -> NodeID? { nil }
 }
 
 /// What the tree may tell the kernel. Calls return at once; they are carried out in order by a thread of their own.

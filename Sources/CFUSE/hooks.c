@@ -1,0 +1,54 @@
+// The hooks on the device: libfuse 3.14 never sends FUSE_PARALLEL_DIROPS, so the INIT reply is mended on its way out.
+#define _GNU_SOURCE
+#include "session.h"
+#include <errno.h>
+#include <linux/fuse.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static ssize_t hook_read(int fd, void *buffer, size_t size, void *userdata) {
+  struct cfuse_session *session = userdata;
+  ssize_t count = read(fd, buffer, size);
+  if (atomic_load_explicit(&session->ready, memory_order_relaxed)) return count;
+  const struct fuse_in_header *header = buffer;
+  if (count < (ssize_t)(sizeof *header + offsetof(struct fuse_init_in, flags) + sizeof(uint32_t))) return count;
+  if (header->opcode != FUSE_INIT) return count;
+  const struct fuse_init_in *init = (const void *)(header + 1);
+  atomic_store(&session->dirops_offered, (init->flags & FUSE_PARALLEL_DIROPS) != 0);
+  atomic_store(&session->init_unique, header->unique);
+  return count;
+}
+
+// Without the flag, LOOKUPs in one directory run one after the other: a name behind 28 slow ones waits for all of them.
+static ssize_t send_init(struct cfuse_session *session, int fd, struct iovec *parts) {
+  struct fuse_init_out reply;
+  size_t length = parts[1].iov_len;
+  if (length > sizeof reply) return writev(fd, parts, 2);
+  memset(&reply, 0, sizeof reply);
+  memcpy(&reply, parts[1].iov_base, length);
+  if (atomic_load(&session->dirops_offered)) reply.flags |= FUSE_PARALLEL_DIROPS;
+  struct iovec mended[2] = {parts[0], {&reply, length}};
+  return writev(fd, mended, 2);
+}
+
+static ssize_t hook_writev(int fd, struct iovec *parts, int count, void *userdata) {
+  struct cfuse_session *session = userdata;
+  if (atomic_load_explicit(&session->ready, memory_order_relaxed) || count != 2) return writev(fd, parts, count);
+  const struct fuse_out_header *header = parts[0].iov_base;
+  uint64_t unique = atomic_load(&session->init_unique);
+  // A reply that only names another major version (8 bytes or so) makes the kernel send INIT again.
+  size_t needed = offsetof(struct fuse_init_out, flags) + sizeof(uint32_t);
+  if (unique == 0 || header->unique != unique || header->error != 0 || parts[1].iov_len < needed)
+    return writev(fd, parts, count);
+  ssize_t sent = send_init(session, fd, parts);
+  int error = errno;
+  if (sent > 0) {
+    atomic_store(&session->ready, 1);
+    session->handlers.ready(session->owner);
+  }
+  errno = error;
+  return sent;
+}
+
+const struct fuse_custom_io cfuse_hooks = {.read = hook_read, .writev = hook_writev};

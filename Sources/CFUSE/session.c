@@ -1,0 +1,66 @@
+// The life of a session: create, mount, run, close; and what the kernel is told at INIT and by notices.
+#define _GNU_SOURCE
+#include "session.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct cfuse_session *cfuse_session_create(const char *options, const struct cfuse_handlers *handlers, void *owner) {
+  struct cfuse_session *session = calloc(1, sizeof *session);
+  if (!session) return NULL;
+  session->handlers = *handlers;
+  session->owner = owner;
+  char *arguments[] = {"s3mirror", "-o", (char *)options, NULL};
+  struct fuse_args parsed = FUSE_ARGS_INIT(3, arguments);
+  session->fuse = fuse_session_new(&parsed, &cfuse_operations, sizeof cfuse_operations, session);
+  fuse_opt_free_args(&parsed);
+  if (session->fuse) return session;
+  free(session);
+  return NULL;
+}
+
+int cfuse_session_mount(struct cfuse_session *session, const char *path) {
+  if (fuse_session_mount(session->fuse, path) != 0) return -1;
+  if (fuse_session_custom_io(session->fuse, &cfuse_hooks, fuse_session_fd(session->fuse)) == 0) return 0;
+  fuse_session_unmount(session->fuse);
+  return -1;
+}
+
+int cfuse_session_run(struct cfuse_session *session, unsigned threads) {
+  struct fuse_loop_config *configuration = fuse_loop_cfg_create();
+  if (!configuration) return -1;
+  fuse_loop_cfg_set_clone_fd(configuration, 0);
+  fuse_loop_cfg_set_max_threads(configuration, threads);
+  int result = fuse_session_loop_mt(session->fuse, configuration);
+  fuse_loop_cfg_destroy(configuration);
+  return result;
+}
+
+// A session that was never mounted has no device and no path: libfuse then does nothing.
+void cfuse_session_close(struct cfuse_session *session) { fuse_session_unmount(session->fuse); }
+
+void cfuse_session_destroy(struct cfuse_session *session) {
+  fuse_session_destroy(session->fuse);
+  free(session);
+}
+
+int cfuse_notify_expire(struct cfuse_session *session, uint64_t parent, const uint8_t *name, size_t length) {
+  return fuse_lowlevel_notify_expire_entry(session->fuse, parent, (const char *)name, length, FUSE_LL_EXPIRE_ONLY);
+}
+
+int cfuse_notify_invalidate(struct cfuse_session *session, uint64_t parent, const uint8_t *name, size_t length) {
+  return fuse_lowlevel_notify_inval_entry(session->fuse, parent, (const char *)name, length);
+}
+
+static void (*log_call)(int level, const char *text);
+
+static void log_message(enum fuse_log_level level, const char *format, va_list arguments) {
+  char text[1024];
+  vsnprintf(text, sizeof text, format, arguments);
+  log_call(level, text);
+}
+
+void cfuse_set_log(void (*call)(int level, const char *text)) {
+  log_call = call;
+  fuse_set_log_func(log_message);
+}

@@ -1,0 +1,21 @@
+// What the C files of this target share.
+#ifndef CFUSE_SESSION_H
+#define CFUSE_SESSION_H
+#define FUSE_USE_VERSION 312
+#include "include/cfuse.h"
+#include <fuse3/fuse_lowlevel.h>
+#include <stdatomic.h>
+
+struct cfuse_session {
+  struct fuse_session *fuse;
+  struct cfuse_handlers handlers;
+  void *owner;
+  _Atomic uint64_t init_unique;
+  atomic_bool dirops_offered;
+  atomic_bool ready;
+};
+
+extern const struct fuse_lowlevel_ops cfuse_operations;
+extern const struct fuse_custom_io cfuse_hooks;
+
+#endif

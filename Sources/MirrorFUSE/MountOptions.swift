@@ -1,0 +1,42 @@
+// How a tree appears in the mount, and the option text that libfuse is given for it.
+import Glibc
+public import MirrorPlatform
+
+/// The settings of one mount; the defaults are those of an ordinary user's read-only mount.
+public struct MountOptions: Sendable {
+  /// What `mount` and `df` show as the source.
+  public var source: String
+  /// Lets other users in (fuse(8) allow_other); permissions are checked by the kernel either way.
+  public var allowOther = false
+  public var uid: UInt32 = geteuid()
+  public var gid: UInt32 = getegid()
+  /// Permission bits of files and of directories.
+  public var fileMode: UInt32 = 0o444
+  public var directoryMode: UInt32 = 0o555
+  /// How far the kernel reads ahead, where sysfs lets us say so; READs come in at most 1 MiB.
+  public var readAhead: ByteCount = .mebibytes(1)
+  /// The most threads that read requests; none of them ever waits.
+  public var threads: UInt32 = 4
+
+  public init(source: String) { self.source = source }
+
+  static let fileSystemType = "fuse.s3mirror"
+
+  /// `-o` for fuse_session_new(3). No max_read: without one the kernel's limit is what INIT agrees on, 1 MiB.
+  var text: String {
+    var words = ["ro", "nosuid", "nodev", "default_permissions", "subtype=s3mirror"]
+    if allowOther { words.append("allow_other") }
+    words.append("fsname=" + Self.escaped(source))
+    return words.joined(separator: ",")
+  }
+
+  /// fuse_opt(3) takes a backslash before a comma or another backslash; a NUL would end the text.
+  static func escaped(_ value: String) -> String {
+    var text = ""
+    for character in value.unicodeScalars where character != "\0" {
+      if character == "," || character == "\\" { text += "\\" }
+      text.unicodeScalars.append(character)
+    }
+    return text
+  }
+}

@@ -1,0 +1,117 @@
+// Tells the kernel about names, from a thread of its own: a notice takes the directory's lock and may wait for it.
+import CFUSE
+import Glibc
+import MirrorCore
+import MirrorPlatform
+import Synchronization
+
+/// The notices of one session, in order and without duplicates. A directory with an unanswered LOOKUP or READDIR is
+/// passed over and visited again: a notice would wait behind it in the kernel and hold up every later look-up there.
+final class Notifier: KernelNotices {
+  private struct Notice: Hashable {
+    let expires: Bool
+    let parent: NodeID
+    let name: [UInt8]
+  }
+  private struct State {
+    var queue: [Notice] = []
+    var queued: Set<Notice> = []
+    var stopped = false
+  }
+
+  private static let pause = Duration.milliseconds(30)
+  private let state = Mutex(State())
+  private let bell: Doorbell
+  private let ended = Promise<Void>()
+  private let pending: PendingRequests
+  private let log: Log
+
+  init(pending: PendingRequests, log: Log) throws(Errno) {
+    self.pending = pending
+    self.log = log
+    bell = try Doorbell()
+  }
+
+  func expire(_ name: [UInt8], in parent: NodeID) { add(Notice(expires: true, parent: parent, name: name)) }
+
+  func invalidate(_ name: [UInt8], in parent: NodeID) { add(Notice(expires: false, parent: parent, name: name)) }
+
+  private func add(_ notice: Notice) {
+    let added = state.withLock { state in
+      guard !state.stopped, !notice.name.isEmpty, state.queued.insert(notice).inserted else { return false }
+      state.queue.append(notice)
+      return true
+    }
+    if added { bell.ring() }
+  }
+
+  /// Begins to send; what came before has waited.
+  func start(_ session: KernelChannel) {
+    startThread("s3m-notify") {
+      self.run(session)
+      self.ended.set(())
+    }
+  }
+
+  /// Ends the thread, which was started; what is still queued is dropped. The session must be over, so that no notice waits in the kernel.
+  func stop() {
+    state.withLock { state in
+      state.stopped = true
+      state.queue = []
+      state.queued = []
+    }
+    bell.ring()
+    ended.wait()
+  }
+
+  private func run(_ session: KernelChannel) {
+    while true {
+      let (batch, stopped) = state.withLock { state in
+        defer { state.queue = [] }
+        return (state.queue, state.stopped)
+      }
+      if stopped { return }
+      let postponed = send(batch, session)
+      let more = state.withLock { state in
+        // First again, so that one directory's notices keep their order.
+        let arrived = !state.queue.isEmpty
+        state.queue = postponed + state.queue
+        return arrived
+      }
+      if more && postponed.isEmpty { continue }
+      bell.wait(postponed.isEmpty ? nil : Self.pause)
+    }
+  }
+
+  /// Carries out what can be; the rest comes back.
+  private func send(_ batch: [Notice], _ session: KernelChannel) -> [Notice] {
+    var postponed: [Notice] = []
+    var passedOver: Set<NodeID> = []
+    for notice in batch {
+      if passedOver.contains(notice.parent) || pending.isBusy(notice.parent) {
+        passedOver.insert(notice.parent)
+        postponed.append(notice)
+        continue
+      }
+      let alive = state.withLock { state in
+        // Removed before it is sent: the same notice given while it is being sent means something newer.
+        state.queued.remove(notice)
+        return !state.stopped
+      }
+      guard alive else { return [] }
+      report(
+        notice.expires
+          ? session.expire(notice.name, in: notice.parent) : session.invalidate(notice.name, in: notice.parent))
+    }
+    return postponed
+  }
+
+  private func report(_ result: Int32) {
+    switch -result {
+    case 0, ENOENT, ENOTDIR: break
+    case ENOSYS:
+      log.once(.notice, key: "expire", "this kernel cannot expire names early: changes show when their time is over")
+    default: log.limited(.warning, key: "notice", "the kernel refused a notice: \(Errno(rawValue: -result))")
+    }
+  }
+}
