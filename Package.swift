@@ -62,6 +62,7 @@ let package = Package(
     tests("MirrorCacheTests", ["MirrorCache", "MirrorStore", "MirrorPlatform", "TestSupport"]),
     tests("MirrorCoreTests", ["MirrorCore", "MirrorCache", "MirrorStore", "MirrorPlatform", "TestSupport"]),
     tests("MirrorAWSTests", ["MirrorAWS", "MirrorHTTP", "MirrorStore", "MirrorPlatform", "TestSupport"]),
+    tests("MirrorFUSETests", ["MirrorFUSE", "MirrorCore", "MirrorPlatform", "TestSupport"]),
     tests(
       "MirrorDaemonTests", ["MirrorDaemon", "MirrorCore", "MirrorStore", "MirrorPlatform", "TestSupport"]),
     tests("MountTests", ["MirrorStore", "MirrorPlatform", "TestSupport"]),
