@@ -11,6 +11,8 @@ public final class RealServer: Sendable {
   public let port: UInt16
   private let process: ServerProcess
   private let directory: TemporaryDirectory
+  /// What the server leaves in /tmp whatever it is told.
+  private let sockets: [String]
 
   /// The program: $S3MIRROR_TEST_WEED, else PATH, else the repository's virtual environment.
   public static let program: String? = {
@@ -47,6 +49,10 @@ public final class RealServer: Sendable {
         "-s3.config=\(directory.file("s3.json"))",
       ], environment: ["TMPDIR": directory.path, "HOME": directory.path], log: directory.file("log"))
     AtExit.kill(process.identifier)
+    sockets = ports.flatMap { port in
+      ["filer-\(port)", "s3-\(port)"] + ["master", "volume", "filer", "s3"].map { "\($0)-grpc-\(port + 10000)" }
+    }.map { "/tmp/seaweedfs-\($0).sock" }
+    sockets.forEach { AtExit.remove($0) }
     try waitUntilReady()
   }
   deinit { stop() }
@@ -54,6 +60,10 @@ public final class RealServer: Sendable {
   public func stop() {
     process.stop()
     AtExit.forget(process: process.identifier)
+    for socket in sockets {
+      try? FileSystem.removeFile(socket)
+      AtExit.forget(socket)
+    }
     directory.remove()
   }
 

@@ -32,17 +32,17 @@ enum AtExit {
     var registered = false
     var processes: Set<pid_t> = []
     var mounts: Set<String> = []
-    var directories: Set<String> = []
+    var paths: Set<String> = []
   }
   private static let duties = Mutex(Duties())
 
   static func kill(_ process: pid_t) { change { $0.processes.insert(process) } }
   static func unmount(_ path: String) { change { $0.mounts.insert(path) } }
-  static func remove(_ path: String) { change { $0.directories.insert(path) } }
+  static func remove(_ path: String) { change { $0.paths.insert(path) } }
   static func forget(_ path: String) {
     change {
       $0.mounts.remove(path)
-      $0.directories.remove(path)
+      $0.paths.remove(path)
     }
   }
   static func forget(process: pid_t) { change { $0.processes.remove(process) } }
@@ -59,6 +59,9 @@ enum AtExit {
     let left = duties.withLock { $0 }
     for process in left.processes { _ = Glibc.kill(process, SIGKILL) }
     for path in left.mounts { _ = try? runBlocking(["umount", "-l", path], limit: .seconds(5)) }
-    for path in left.directories { try? FileSystem.removeTree(path) }
+    for path in left.paths {
+      try? FileSystem.removeFile(path)
+      try? FileSystem.removeTree(path)
+    }
   }
 }
