@@ -1,4 +1,5 @@
 #include "include/cxml.h"
+#include <libxml/entities.h>
 #include <libxml/parser.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -94,6 +95,14 @@ static void on_error(void *user, xmlErrorPtr error) {
   fail(parser);
 }
 
+// After an error that was forgiven the parser would leave out even the five predefined entities; asked for them the
+// old way (XML_PARSE_OLDSAX) it comes by here first.
+static xmlEntityPtr get_entity(void *user, const xmlChar *name) {
+  cxml_parser *parser = user;
+  if (!parser->failed) parser->libxml->wellFormed = 1;
+  return xmlGetPredefinedEntity(name);
+}
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 cxml_parser *cxml_create(const cxml_callbacks *callbacks, void *context, int depth, size_t text) {
@@ -114,6 +123,7 @@ cxml_parser *cxml_create(const cxml_callbacks *callbacks, void *context, int dep
   handler.ignorableWhitespace = characters;
   handler.cdataBlock = characters;
   handler.internalSubset = internal_subset;
+  handler.getEntity = get_entity;
   handler.entityDecl = entity_declaration;
   handler.serror = on_error;
   parser->libxml = xmlCreatePushParserCtxt(&handler, parser, NULL, 0, NULL);
@@ -121,7 +131,7 @@ cxml_parser *cxml_create(const cxml_callbacks *callbacks, void *context, int dep
     free(parser);
     return NULL;
   }
-  xmlCtxtUseOptions(parser->libxml, XML_PARSE_NONET | XML_PARSE_RECOVER);
+  xmlCtxtUseOptions(parser->libxml, XML_PARSE_NONET | XML_PARSE_RECOVER | XML_PARSE_OLDSAX);
   return parser;
 }
 

@@ -35,7 +35,7 @@ public struct HostAddress: Hashable, Sendable {
     guard scheme == "http" || scheme == "https" else {
       throw EndpointError("\(url) is no endpoint URL: it must begin with http:// or https://")
     }
-    let rest = text[text.index(colon, offsetBy: 3)...].prefix { $0 != "?" && $0 != "#" && $0 != " " }
+    let rest = text[text.index(colon, offsetBy: 3)...].prefix { $0 != "?" && $0 != "#" }
     let authority = rest.prefix { $0 != "/" }
     guard !authority.contains("@") else { throw EndpointError("an endpoint URL can't hold a user or password") }
     var path = String(rest.dropFirst(authority.count))
