@@ -1,0 +1,125 @@
+// What all blobs of a cache share: their directory, their open files, their room, and the threads that keep their rows.
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+/// The blobs in memory and the way to those on disk.
+final class BlobShelf: Sendable {
+  private struct Loaded {
+    weak let blob: Blob?
+  }
+
+  let path: String
+  let pool = DescriptorPool()
+  let budget: Budget
+  let clock: any Clock
+  let log: Log
+  /// Rows of this era need no check.
+  let era: Int64
+  let firstID: Int64
+  /// The catalogue's thread.
+  let thread = BatchThread<CatalogueItem>()
+  /// Waits for disks to write, so that the catalogue need not.
+  let syncer = WorkQueue(name: "cache-sync", threads: 1)
+  private let nextID: Atomic<Int64>
+  private let lastUse: Atomic<Int64>
+  private let loadedBlobs = Mutex<(blobs: [Int64: Loaded], sweepAt: Int)>(([:], 1024))
+
+  init(path: String, _ opened: OpenCatalogue, budget: Budget, clock: any Clock, log: Log) {
+    self.path = path
+    self.budget = budget
+    self.clock = clock
+    self.log = log
+    era = opened.era
+    firstID = opened.firstID
+    nextID = Atomic(opened.firstID)
+    lastUse = Atomic(opened.lastUsed)
+  }
+
+  func newID() -> Int64 { nextID.add(1, ordering: .relaxed).oldValue }
+
+  /// Later than every use before, and the wall clock's milliseconds where that runs ahead.
+  func nextUse() -> Int64 {
+    let wall = clock.wall().milliseconds
+    var last = lastUse.load(ordering: .relaxed)
+    while true {
+      let next = max(last + 1, wall)
+      let (exchanged, original) = lastUse.weakCompareExchange(expected: last, desired: next, ordering: .relaxed)
+      if exchanged { return next }
+      last = original
+    }
+  }
+
+  // MARK: Files
+
+  /// Makes the file of a new blob, as long as the object and without a byte in it.
+  func createFile(_ id: Int64, size: Int64) throws(Errno) {
+    let path = SourceDirectory.blobPath(id, under: self.path)
+    let file: File
+    do throws(Errno) {
+      file = try File.open(path, .readWrite, create: 0o600)
+    } catch {
+      switch error {
+      case .noEntry:
+        guard let directory = FileSystem.parent(of: path) else { throw error }
+        try FileSystem.makeDirectory(directory)
+        try FileSystem.setPermissions(directory, 0o700)
+      // Ids are new: what lies there was left by a process that ended before it wrote the row.
+      case .exists: try FileSystem.removeFile(path)
+      default: throw error
+      }
+      file = try File.open(path, .readWrite, create: 0o600)
+    }
+    if size > 0 { try file.resize(to: size) }
+    _ = pool.insert(file, id)
+  }
+
+  func file(_ id: Int64) throws(Errno) -> File {
+    if let file = pool.file(id) { return file }
+    return pool.insert(try File.open(SourceDirectory.blobPath(id, under: path), .readWrite), id)
+  }
+
+  func removeFile(_ id: Int64) {
+    let path = SourceDirectory.blobPath(id, under: path)
+    do throws(Errno) { try FileSystem.removeFile(path) } catch {
+      if error == .isDirectory, (try? FileSystem.removeTree(path)) != nil { return }
+      log.limited(.warning, key: "blob removal", "\(path): can't be deleted: \(error)")
+    }
+  }
+
+  // MARK: Blobs in memory
+
+  func add(_ blob: Blob) {
+    loadedBlobs.withLock { state in
+      state.blobs[blob.id] = Loaded(blob: blob)
+      guard state.blobs.count >= state.sweepAt else { return }
+      state.blobs = state.blobs.filter { $0.value.blob != nil }
+      state.sweepAt = max(1024, state.blobs.count * 2)
+    }
+  }
+
+  func loaded(_ id: Int64) -> Blob? { loadedBlobs.withLock { $0.blobs[id]?.blob } }
+  var allLoaded: [Blob] { loadedBlobs.withLock { $0.blobs.values.compactMap(\.blob) } }
+
+  // MARK: Rows
+
+  /// Has the blob's row written soon. Large ones are on disk before their row says so.
+  func save(_ blob: Blob, within delay: Duration = CatalogueSession.patience) {
+    guard blob.needsSync else {
+      thread.post(.save(blob), within: delay)
+      return
+    }
+    syncer.submit { [thread] in
+      guard let change = blob.takeUnsaved() else { return }
+      // Where it fails, the digests still tell what arrived.
+      if case .row = change { try? blob.file().synchronize() }
+      thread.post(.write(change), within: delay)
+    }
+  }
+
+  /// Has all rows handed over for writing, those of blobs that are still being written too.
+  func saveAll() async {
+    for blob in allLoaded where blob.hasUnsaved { save(blob, within: .zero) }
+    await withCheckedContinuation { continuation in syncer.submit { continuation.resume() } }
+  }
+}

@@ -1,0 +1,71 @@
+// How much may still be written: the limit of the cache and the space that the disk keeps for others.
+import MirrorPlatform
+import Synchronization
+
+/// Counts of what is stored and promised. Never waits; only arithmetic under its lock.
+final class Budget: Sendable {
+  struct Totals: Equatable, Sendable {
+    var objects = 0
+    var bytes: Int64 = 0
+    /// On disk.
+    var charged: Int64 = 0
+  }
+  private struct State {
+    var totals: Totals
+    var reserved: Int64 = 0
+  }
+  private let state: Mutex<State>
+  let limit: Int64
+  private let minimumFree: Int64
+  private let free: @Sendable () -> Int64?
+
+  /// `free`: bytes that the disk has left, nil where it can't tell.
+  init(_ totals: Totals, limit: Int64, minimumFree: Int64, free: @escaping @Sendable () -> Int64?) {
+    state = Mutex(State(totals: totals))
+    self.limit = limit
+    self.minimumFree = minimumFree
+    self.free = free
+  }
+
+  /// Promises room. With 0 bytes: whether what is stored fits.
+  func reserve(_ bytes: Int64) -> Bool {
+    let free = minimumFree > 0 ? self.free() : nil
+    return state.withLock { state in
+      guard state.totals.charged + state.reserved + bytes <= limit else { return false }
+      if let free, free - state.reserved - bytes < minimumFree { return false }
+      state.reserved += bytes
+      return true
+    }
+  }
+
+  func giveBack(_ bytes: Int64) { state.withLock { $0.reserved = max(0, $0.reserved - bytes) } }
+
+  func addObject(bytes: Int64 = 0) {
+    state.withLock {
+      $0.totals.objects += 1
+      $0.totals.bytes += bytes
+      $0.totals.charged += diskBytes(bytes)
+    }
+  }
+
+  func removeObject(bytes: Int64) {
+    state.withLock {
+      $0.totals.objects -= 1
+      $0.totals.bytes -= bytes
+      $0.totals.charged -= diskBytes(bytes)
+    }
+  }
+
+  /// An object that had `old` bytes has `new` ones; those that were added come out of what was promised.
+  func change(from old: Int64, to new: Int64) {
+    state.withLock {
+      $0.totals.bytes += new - old
+      $0.totals.charged += diskBytes(new) - diskBytes(old)
+      if new > old { $0.reserved = max(0, $0.reserved - (new - old)) }
+    }
+  }
+
+  func replace(_ totals: Totals) { state.withLock { $0.totals = totals } }
+  var totals: Totals { state.withLock { $0.totals } }
+  var reserved: Int64 { state.withLock { $0.reserved } }
+}

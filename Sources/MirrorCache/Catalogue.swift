@@ -1,0 +1,73 @@
+// What is known of the bucket, on disk: asked by key or directory, told in passing, written behind.
+import MirrorPlatform
+public import MirrorStore
+
+/// The durable memory of a source. Answers see all that was recorded before the question (except while the disk takes
+/// no writes: then they see what it last took).
+public final class Catalogue: Sendable {
+  /// Changes that may wait before `settle` makes their author wait.
+  private static let comfortable = 4 * BatchThread<CatalogueItem>.enough
+
+  private let shelf: BlobShelf
+  private var thread: BatchThread<CatalogueItem> { shelf.thread }
+
+  init(_ shelf: BlobShelf) { self.shelf = shelf }
+
+  /// Takes note of a change, which is on disk within a second or two. Never waits.
+  public func record(_ change: CatalogueChange) {
+    thread.post(.write(.change(change)), within: CatalogueSession.patience)
+  }
+
+  /// Waits while very many changes are pending: for authors of listings, between pages.
+  public func settle() async {
+    guard thread.backlog > Self.comfortable else { return }
+    await ask(()) { _ in }
+  }
+
+  /// A key as last known; nil if never heard of.
+  public func object(_ key: ObjectKey) async -> CatalogueObject? {
+    await ask(nil) { session in
+      session.read { (store) throws(SQLiteError) in try store.object(key) } ?? nil
+    }
+  }
+
+  /// A directory (`""` or `a/b/`) as last known, with its children; nil if never heard of.
+  public func directory(_ key: ObjectKey) async -> CatalogueDirectory? {
+    await ask(nil) { session in
+      session.read { (store) throws(SQLiteError) in try store.directory(key) } ?? nil
+    }
+  }
+
+  /// Returns when all that was recorded, and every block that was stored, is in the catalogue's file, or when the disk
+  /// has refused it.
+  public func flush() async {
+    await shelf.saveAll()
+    await ask(()) { session in
+      session.retry()
+      session.commit()
+    }
+  }
+
+  /// Adds counts by UTC day to those that are there.
+  public func saveLedger(_ counts: [Int64: RequestCounts]) {
+    guard !counts.isEmpty else { return }
+    thread.post(.write(.ledger(counts)), within: CatalogueSession.patience)
+  }
+
+  /// The counts of all time by UTC day (days since 1970).
+  public func ledger() async -> [Int64: RequestCounts] {
+    await ask([:]) { session in
+      session.read { (store) throws(SQLiteError) in try store.ledger() } ?? [:]
+    }
+  }
+
+  /// Puts a question to the catalogue's thread; `fallback` once it is closed.
+  func ask<Answer: Sendable>(
+    _ fallback: Answer, _ question: @escaping @Sendable (CatalogueSession) -> Answer
+  ) async -> Answer {
+    await withCheckedContinuation { continuation in
+      let isPosted = thread.post(.job { continuation.resume(returning: $0.isClosed ? fallback : question($0)) })
+      if !isPosted { continuation.resume(returning: fallback) }
+    }
+  }
+}

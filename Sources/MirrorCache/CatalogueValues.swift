@@ -1,0 +1,71 @@
+// What the catalogue is told and what it answers: names, their revisions, and when the origin vouched for them.
+public import MirrorPlatform
+public import MirrorStore
+
+/// Something that was learned of the origin.
+public enum CatalogueChange: Sendable {
+  /// The key's current revision, vouched for at that time; copies of its other revisions are let go.
+  case object(ObjectKey, ObjectRevision, storageClass: String?, validated: WallTime)
+  /// The origin vouched for these again.
+  case validated([ObjectKey], WallTime)
+  /// The key is gone, and its copies are let go.
+  case removed(ObjectKey)
+  /// The directory (`""` or `a/b/`) exists; `listed` is the time of the request of a complete listing, nil leaves
+  /// the one that is there.
+  case directory(ObjectKey, listed: WallTime?)
+  /// The directory has these names and no others (those of directories end in `/`), by a complete listing that was
+  /// asked for at `listed`.
+  case contents(ObjectKey, names: [[UInt8]], listed: WallTime)
+  /// The directory is gone with all below it.
+  case directoryRemoved(ObjectKey)
+}
+
+/// A key as it was last known.
+public struct CatalogueObject: Hashable, Sendable {
+  public let key: ObjectKey
+  public let revision: ObjectRevision
+  public let storageClass: String?
+  public let validated: WallTime
+  /// There is a copy of this revision, whole or in part.
+  public let hasBlob: Bool
+}
+
+/// A directory as it was last known.
+public struct CatalogueDirectory: Hashable, Sendable {
+  /// When its last complete listing was asked for; nil: never.
+  public let listed: WallTime?
+  /// In key order.
+  public let objects: [CatalogueObject]
+  /// Child directories, in key order, each with its trailing `/`.
+  public let directories: [ObjectKey]
+}
+
+/// A key as the tables have it: the directory up to its last `/`, and the rest.
+struct KeyParts {
+  let parent: ArraySlice<UInt8>
+  let name: ArraySlice<UInt8>
+
+  init(_ key: ObjectKey) {
+    let cut = key.bytes.lastIndex(of: 0x2F).map { $0 + 1 } ?? 0
+    parent = key.bytes[..<cut]
+    name = key.bytes[cut...]
+  }
+
+  /// The directory that holds a directory; nil for the root.
+  static func parent(ofDirectory key: ObjectKey) -> ArraySlice<UInt8>? {
+    guard !key.bytes.isEmpty else { return nil }
+    let cut = key.bytes.dropLast().lastIndex(of: 0x2F).map { $0 + 1 } ?? 0
+    return key.bytes[..<cut]
+  }
+}
+
+extension ObjectKey {
+  /// The first key after all that begin with these bytes; nil when there is none.
+  var endOfPrefix: [UInt8]? {
+    var end = bytes
+    while let last = end.popLast() {
+      if last < 0xFF { return end + [last + 1] }
+    }
+    return nil
+  }
+}

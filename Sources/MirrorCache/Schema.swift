@@ -1,0 +1,115 @@
+// The tables of a catalogue, their version, and what is run on them.
+
+enum Schema {
+  static let version: Int64 = 1
+
+  /// For each connection that writes. The page cache is small: what is hot lies in memory above.
+  static let settings = """
+    PRAGMA journal_mode=WAL;
+    PRAGMA synchronous=NORMAL;
+    PRAGMA cache_size=-2048;
+    PRAGMA temp_store=MEMORY;
+    PRAGMA journal_size_limit=4194304;
+    """
+
+  /// ETags that have the form of an MD5 are blobs of 16 bytes, others are text as received. Times of the origin are
+  /// seconds, others milliseconds, `written` (the blob file's time when the row was made) nanoseconds.
+  static let tables = """
+    CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE objects(
+      parent BLOB NOT NULL, name BLOB NOT NULL, etag, size INTEGER NOT NULL, modified INTEGER, storage_class TEXT,
+      validated INTEGER NOT NULL, PRIMARY KEY(parent, name)) WITHOUT ROWID;
+    CREATE TABLE directories(key BLOB PRIMARY KEY, parent BLOB, listed INTEGER) WITHOUT ROWID;
+    CREATE INDEX directories_parent ON directories(parent);
+    CREATE TABLE blobs(
+      id INTEGER PRIMARY KEY, parent BLOB NOT NULL, name BLOB NOT NULL, etag, size INTEGER NOT NULL, modified INTEGER,
+      content_type TEXT, storage_class TEXT, version_id TEXT, bytes INTEGER NOT NULL, complete INTEGER NOT NULL,
+      used INTEGER NOT NULL, pinned INTEGER NOT NULL DEFAULT 0, era INTEGER NOT NULL, written INTEGER NOT NULL,
+      blocks BLOB, digests BLOB);
+    CREATE INDEX blobs_key ON blobs(parent, name);
+    CREATE INDEX blobs_used ON blobs(used) WHERE pinned = 0;
+    CREATE TABLE ledger(
+      day INTEGER PRIMARY KEY, gets INTEGER NOT NULL, heads INTEGER NOT NULL, lists INTEGER NOT NULL,
+      others INTEGER NOT NULL, not_modified INTEGER NOT NULL, failed INTEGER NOT NULL, bytes INTEGER NOT NULL);
+    """
+
+  static let totals = "SELECT COUNT(*), TOTAL(bytes), TOTAL((bytes + 4095) / 4096 * 4096) FROM blobs"
+}
+
+/// The names in `meta`.
+enum MetaName: String {
+  case version
+  /// 1 after a clean end; `objects`, `bytes`, `charged` hold then.
+  case clean
+  /// Grows with each unclean end: blobs of an older era must be checked.
+  case era
+  case objects, bytes, charged
+  /// The lowest blob id that was never given.
+  case next
+}
+
+/// The statements of the catalogue's thread, each prepared once.
+enum Query: Int, CaseIterable {
+  case getMeta, putMeta
+  case namesIn, staleObjects, staleDirectories
+  case findObject, putObject, validateObject, removeObject, removeObjectsBelow, objectsIn
+  case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
+  case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, pinBlobs
+  case addLedger, readLedger
+
+  var sql: String {
+    switch self {
+    case .getMeta: "SELECT value FROM meta WHERE name = ?1"
+    case .putMeta: "INSERT OR REPLACE INTO meta VALUES(?1, ?2)"
+    case .findObject:
+      "SELECT etag, size, modified, storage_class, validated FROM objects WHERE parent = ?1 AND name = ?2"
+    case .namesIn: "SELECT name FROM objects WHERE parent = ?1"
+    case .staleObjects:
+      """
+      UPDATE objects SET validated = 0
+      WHERE parent = ?3 AND name = ?4 OR parent >= ?1 AND (?2 IS NULL OR parent < ?2)
+      """
+    case .staleDirectories: "UPDATE directories SET listed = 0 WHERE key >= ?1 AND (?2 IS NULL OR key < ?2)"
+    case .putObject: "INSERT OR REPLACE INTO objects VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+    case .validateObject: "UPDATE objects SET validated = ?3 WHERE parent = ?1 AND name = ?2"
+    case .removeObject: "DELETE FROM objects WHERE parent = ?1 AND name = ?2"
+    case .removeObjectsBelow: "DELETE FROM objects WHERE parent >= ?1 AND (?2 IS NULL OR parent < ?2)"
+    case .objectsIn:
+      "SELECT etag, size, modified, storage_class, validated, name FROM objects WHERE parent = ?1 ORDER BY name"
+    case .findDirectory: "SELECT listed FROM directories WHERE key = ?1"
+    case .putDirectory:
+      "INSERT INTO directories VALUES(?1, ?2, ?3) ON CONFLICT(key) DO UPDATE SET listed = COALESCE(?3, listed)"
+    case .removeDirectoriesBelow: "DELETE FROM directories WHERE key >= ?1 AND (?2 IS NULL OR key < ?2)"
+    case .directoriesIn: "SELECT key FROM directories WHERE parent = ?1 ORDER BY key"
+    case .blobsOf: "SELECT \(BlobRow.columns) FROM blobs WHERE parent = ?1 AND name = ?2 ORDER BY id DESC"
+    case .blobsIn: "SELECT name, etag, size, modified FROM blobs WHERE parent = ?1"
+    case .blobIDsBelow: "SELECT id, bytes FROM blobs WHERE parent >= ?1 AND (?2 IS NULL OR parent < ?2)"
+    case .findBlob:
+      """
+      SELECT b.bytes, b.etag, b.size, b.modified, o.etag, o.size, o.modified, o.size IS NOT NULL
+      FROM blobs b LEFT JOIN objects o ON o.parent = b.parent AND o.name = b.name WHERE b.id = ?1
+      """
+    case .putBlob:
+      """
+      INSERT INTO blobs(\(BlobRow.columns)) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+      ON CONFLICT(id) DO UPDATE SET bytes = ?10, complete = ?11, used = ?12, era = ?13, written = ?14, blocks = ?15,
+      digests = COALESCE(?16, digests)
+      """
+    case .useBlob: "UPDATE blobs SET used = ?2 WHERE id = ?1"
+    case .removeBlob: "DELETE FROM blobs WHERE id = ?1"
+    case .oldestBlobs: "SELECT id, bytes, used FROM blobs WHERE pinned = 0 ORDER BY used LIMIT 64"
+    case .pinBlobs:
+      """
+      UPDATE blobs SET pinned = ?3
+      WHERE CAST(parent || name AS BLOB) >= ?1 AND (?2 IS NULL OR CAST(parent || name AS BLOB) < ?2)
+      """
+    case .addLedger:
+      """
+      INSERT INTO ledger VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(day) DO UPDATE SET
+      gets = gets + ?2, heads = heads + ?3, lists = lists + ?4, others = others + ?5,
+      not_modified = not_modified + ?6, failed = failed + ?7, bytes = bytes + ?8
+      """
+    case .readLedger: "SELECT day, gets, heads, lists, others, not_modified, failed, bytes FROM ledger"
+    }
+  }
+}
