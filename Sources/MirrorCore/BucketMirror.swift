@@ -1,0 +1,155 @@
+// The mirror of one bucket: joins the namespace, the origin and the cache into a tree that can be served.
+public import MirrorCache
+public import MirrorPlatform
+public import MirrorStore
+import Synchronization
+
+public struct MirrorConfiguration: Sendable {
+  /// Only keys below it are shown: empty, or ending in `/`.
+  public var prefix: ObjectKey
+  public var rules: FreshnessRules
+  /// Never ask the origin.
+  public var offline: Bool
+  /// Objects up to this size are fetched whole, larger ones in requests of at most this size.
+  public var partSize: Int64
+
+  public init(
+    prefix: ObjectKey = ObjectKey(""), rules: FreshnessRules = FreshnessRules(), offline: Bool = false,
+    partSize: Int64 = 8 << 20
+  ) {
+    self.prefix = prefix
+    self.rules = rules
+    self.offline = offline
+    self.partSize = partSize
+  }
+}
+
+/// A bucket as a tree of files. Safe to share; see `FileTree` for its promises to the kernel's side.
+public final class BucketMirror: FileTree {
+  /// A caller waits at most so long for the origin when a stale answer is at hand …
+  static let patience = Duration.seconds(4)
+  /// … and so long when none is.
+  static let deadline = Duration.seconds(25)
+
+  struct State {
+    var namespace: Namespace
+    var lookups: [NameID: LookupFlight] = [:]
+    var listings: [Int: ListingFlight] = [:]
+    /// Content in use or on its way: of current revisions by name, of older ones by the node that uses them.
+    var files: [FileID: MirroredFile] = [:]
+    var superseded: [UInt32: MirroredFile] = [:]
+    var handles: [UInt64: Int] = [:]
+    var lastHandle: UInt64 = 0
+    var lastFlight: UInt64 = 0
+    /// Directories whose stamps in the catalogue were read.
+    var recalled: Set<Int> = []
+    /// Directories too large for one page of all that lies below them.
+    var large: Set<Int> = []
+    var served = ServedCounts()
+    /// Content that lost its name in the change under way.
+    var retired: [MirroredFile] = []
+
+    /// Content of superseded revisions follows the node that still uses it: before their names get new content.
+    mutating func moveRetired() {
+      for retirement in namespace.effects.retired {
+        guard let file = files.removeValue(forKey: retirement.file) else { continue }
+        if retirement.node != 0 { superseded[retirement.node] = file }
+        retired.append(file)
+      }
+      namespace.effects.retired = []
+    }
+  }
+
+  let configuration: MirrorConfiguration
+  let store: OriginBreaker
+  let cache: Cache
+  let ledger: Ledger
+  let clock: any Clock
+  let log: Log
+  let planner = ValidationPlanner()
+  let state: Mutex<State>
+  let notices = Mutex<(any KernelNotices)?>(nil)
+  let sources: FileSources
+
+  /// `store` retries by itself; the cache stays its owner's to close.
+  public init(
+    configuration: MirrorConfiguration, store: any ObjectStore, cache: Cache, ledger: Ledger,
+    clock: any Clock = SystemClock(), log: Log = .none
+  ) {
+    self.configuration = configuration
+    self.store = OriginBreaker(store, forcedOffline: configuration.offline, clock: clock, log: log)
+    self.cache = cache
+    self.ledger = ledger
+    self.clock = clock
+    self.log = log
+    sources = FileSources(
+      store: self.store, cache: cache, log: log, clock: clock, partSize: configuration.partSize)
+    state = Mutex(State(namespace: Namespace(prefix: configuration.prefix, rules: configuration.rules)))
+  }
+
+  /// Tells the mirror how to reach the kernel.
+  public func attach(_ notices: any KernelNotices) { self.notices.withLock { $0 = notices } }
+
+  /// Before the mount: asks the origin once, unless what the catalogue knows is fresh.
+  /// Returns whether the origin answers; throws when it can't be used and nothing is cached.
+  public func start() async throws(StoreError) -> Bool {
+    await recall(directory: 0)
+    if configuration.offline { return false }
+    let (fresh, known) = change { state, now in
+      (
+        state.namespace.hasFreshListing(0, now),
+        state.namespace.directories[0].hasListing || state.namespace.directories[0].table.live > 0
+      )
+    }
+    if fresh { return true }
+    do throws(StoreError) {
+      try await sampleRoot()
+      return true
+    } catch {
+      // What the bucket's owner says is obeyed; what the network says is waited for.
+      let definite =
+        error.code == .noSuchBucket || error.code == .credentials || error.code == .clockSkew
+        || error.code == .wrongRegion
+      guard known, error.isOriginFailure, !definite else { throw error }
+      return false
+    }
+  }
+
+  /// Writes what is not yet written.
+  public func stop() async {
+    cache.catalogue.saveLedger(ledger.takeUnsaved())
+    await cache.catalogue.flush()
+  }
+
+  /// Changes the state under its lock, and does afterwards what the change asks for.
+  func change<Result: Sendable>(_ body: (inout State, Instant) -> Result) -> Result {
+    let clocks = (now: clock.now(), wall: clock.wall())
+    let (result, effects, retired) = state.withLock { state in
+      state.namespace.effects = Effects()
+      state.namespace.effects.clocks = clocks
+      let result = body(&state, clocks.now)
+      state.moveRetired()
+      defer { state.retired = [] }
+      return (result, state.namespace.effects, state.retired)
+    }
+    carryOut(effects, retired)
+    return result
+  }
+
+  private func carryOut(_ effects: Effects, _ retired: [MirroredFile]) {
+    for change in effects.changes { cache.catalogue.record(change) }
+    for (key, reason) in effects.hidden {
+      log.limited(.warning, key: "hidden", "the object \(key) has no name in the mount: \(reason.rawValue)")
+    }
+    if !effects.notices.isEmpty, let notices = notices.withLock({ $0 }) {
+      for notice in effects.notices {
+        switch notice {
+        case .expire(let parent, let name): notices.expire(name, in: parent)
+        case .invalidate(let parent, let name): notices.invalidate(name, in: parent)
+        }
+      }
+    }
+    // Copies that no file object holds are let go by the catalogue, which was told of the change.
+    for file in retired { file.retire() }
+  }
+}

@@ -1,0 +1,40 @@
+// One name in a directory, packed: a mount may know a million of them.
+import MirrorPlatform
+import MirrorStore
+
+/// What is known of a name. Plain data of fixed size; the name itself lies in its table.
+struct Entry {
+  enum Kind: UInt8 {
+    /// The name was here once; its place is kept, so that directory offsets stay true.
+    case none
+    case file, directory
+  }
+
+  var kind: Kind = .none
+  /// The cache is thought to hold bytes of this revision.
+  var cached = false
+  /// Whether the cache holds any is known: the catalogue was asked.
+  var recalled = false
+  /// The revision came from a listing: no GET has confirmed its ETag.
+  var listedOnly = false
+  /// Index into the mount's table of storage classes; 0 for STANDARD.
+  var storageClass: UInt8 = 0
+  /// A file's node, or 0 while the kernel knows none; a directory's index.
+  var link: UInt32 = 0
+  private var tag: EntityTag?
+  private var size: Int64 = 0
+  private var modified: Int64 = .min
+  /// When the request that vouched for this revision (or this directory's name) was sent.
+  var validated: Instant = .distantPast
+  /// When the answer of the last validation was given to the kernel.
+  var answered: Instant = .distantPast
+
+  var revision: ObjectRevision {
+    get { ObjectRevision(etag: tag, size: size, modified: modified == .min ? nil : modified) }
+    set {
+      tag = newValue.etag
+      size = newValue.size
+      modified = newValue.modified ?? .min
+    }
+  }
+}

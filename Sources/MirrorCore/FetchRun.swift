@@ -1,0 +1,147 @@
+// One ranged GET into a blob.
+import MirrorCache
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+/// Fetches a run of blocks; readers are answered as their bytes land, and a cut body is resumed where it ended.
+final class FetchRun: ObjectSink {
+  static let largestAttempts = 3
+
+  private struct State {
+    /// Where the next byte of the body belongs.
+    var position: Int64 = 0
+    var mismatch = false
+    var failure: Errno?
+  }
+
+  let file: MirroredFile
+  let range: Range<Int64>
+  private let writer: BlobWriter
+  private let state = Mutex(State())
+
+  init(file: MirroredFile, blob: Blob, range: Range<Int64>) {
+    self.file = file
+    self.range = range
+    writer = blob.writer(at: range.lowerBound, upTo: range.upperBound)
+  }
+
+  func perform() async {
+    guard await makeRoom() else {
+      writer.finish()
+      file.ended(self, nil, gone: false)
+      file.loseRoom()
+      return
+    }
+    var attempt = 1
+    while true {
+      let start = writer.position
+      do throws(StoreError) {
+        _ = try await file.sources.store.get(
+          GetRequest(
+            key: file.key,
+            range: start == 0 && range.upperBound >= file.revision.size ? nil : ByteRange(start, range.upperBound),
+            condition: file.revision.condition), into: self)
+        return end(nil)
+      } catch {
+        let progressed = writer.position > start
+        attempt = progressed ? 1 : attempt + 1
+        guard error.isRetryable, progressed || error.code == .interrupted, attempt <= Self.largestAttempts else {
+          return end(error)
+        }
+      }
+    }
+  }
+
+  private func makeRoom() async -> Bool {
+    let bytes = Int64(range.count)
+    if file.sources.cache.reserve(bytes) { return true }
+    let (made, inUse) = await file.sources.cache.makeRoom(bytes)
+    if !made, !inUse.isEmpty { file.owner?.askToForget(inUse) }
+    return made && file.sources.cache.reserve(bytes)
+  }
+
+  /// The body is over; what it lacks is asked for again by whoever reads it.
+  func end(_ error: StoreError?) {
+    file.sources.cache.giveBack(Int64(range.count) - writer.finish())
+    if error?.code == .checksumMismatch { return file.corrupted(self, error) }
+    let (mismatch, failure) = state.withLock { ($0.mismatch, $0.failure) }
+    if failure != nil {
+      file.ended(self, nil, gone: false)
+      file.loseRoom()
+    } else if mismatch || error?.meansGone == true {
+      file.ended(self, .stale, gone: true)
+    } else {
+      if let error, error.code != .cancelled {
+        file.sources.log.limited(.warning, key: "read \(error.code)", "reading failed: \(error)")
+      }
+      file.ended(self, writer.position < range.upperBound ? error?.errno ?? .inputOutput : nil, gone: false)
+    }
+  }
+
+  func begin(_ head: ObjectHead) -> Bool {
+    let matches = head.revision.sameBytes(as: file.revision)
+    state.withLock {
+      $0.position = head.start
+      $0.mismatch = !matches
+    }
+    if matches, head.isVerifiable { file.hold(self) }
+    return matches && head.start <= writer.position
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    let position = state.withLock { state in
+      defer { state.position += Int64(bytes.byteCount) }
+      return state.position
+    }
+    // A server that ignores Range sends the whole: skip what was not asked for.
+    let skip = Int(max(0, min(Int64(bytes.byteCount), writer.position - position)))
+    let keep = Int(max(0, min(Int64(bytes.byteCount - skip), range.upperBound - writer.position)))
+    if keep > 0 {
+      do throws(Errno) {
+        try writer.write(bytes.extracting(skip..<(skip + keep)))
+      } catch {
+        state.withLock { $0.failure = error }
+        return false
+      }
+      file.deliver()
+    }
+    return writer.position < range.upperBound || position + Int64(bytes.byteCount) == range.upperBound
+  }
+}
+
+extension ObjectHead {
+  /// The end of this body tells whether all of it was right: nobody may see it before.
+  var isVerifiable: Bool { isWhole && (metadata.etagIsMD5 || !metadata.checksums.isEmpty) }
+}
+
+/// Collects a small body in memory, if it is of the revision expected.
+final class BufferSink: ObjectSink {
+  private let revision: ObjectRevision
+  private let range: Range<Int64>
+  private let state = Mutex<(bytes: [UInt8], position: Int64, matches: Bool)>(([], 0, false))
+
+  init(expecting revision: ObjectRevision, _ range: Range<Int64>) {
+    self.revision = revision
+    self.range = range
+  }
+
+  /// The range, whole; nil when another revision answered.
+  var bytes: [UInt8]? { state.withLock { $0.matches && $0.bytes.count == range.count ? $0.bytes : nil } }
+
+  func begin(_ head: ObjectHead) -> Bool {
+    let matches = head.revision.sameBytes(as: revision) && head.start <= range.lowerBound
+    state.withLock { $0 = ([], head.start, matches) }
+    return matches
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    state.withLock { state in
+      let skip = Int(max(0, min(Int64(bytes.byteCount), range.lowerBound + Int64(state.bytes.count) - state.position)))
+      let keep = min(bytes.byteCount - skip, range.count - state.bytes.count)
+      if keep > 0 { state.bytes.append(contentsOf: bytes.extracting(skip..<(skip + keep))) }
+      state.position += Int64(bytes.byteCount)
+      return state.bytes.count < range.count || state.position == range.upperBound
+    }
+  }
+}

@@ -1,0 +1,228 @@
+// OPENDIR, READDIR and READDIRPLUS: one listing for all who wait, shown as it arrives.
+public import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+extension BucketMirror {
+  public func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<UInt64, Errno>) -> Void) {
+    let opener: @Sendable (Errno?) -> Void = { [weak self] error in
+      if let error { return reply(.failure(error)) }
+      guard let self else { return reply(.failure(.inputOutput)) }
+      reply(.success(self.newHandle(node)))
+    }
+    enum Step {
+      case done(Errno?)
+      case start(Int)
+      case wait
+    }
+    let step = state.withLock { state -> Step in
+      guard let directory = state.namespace.directoryIndex(node) else { return .done(.stale) }
+      if var flight = state.listings[directory] {
+        if flight.overdue || flight.first && flight.pages > 0 { return .done(nil) }
+        flight.openers.append(opener)
+        state.listings[directory] = flight
+        return .wait
+      }
+      if state.namespace.directories[directory].loaded, state.isListingFresh(directory, clock.now()) {
+        return .done(nil)
+      }
+      state.listings[directory] = ListingFlight(
+        openers: [opener], first: !state.namespace.directories[directory].hasListing)
+      return .start(directory)
+    }
+    switch step {
+    case .done(let error): opener(error)
+    case .start(let directory): Task { await list(directory) }
+    case .wait: break
+    }
+  }
+
+  private func newHandle(_ node: NodeID) -> UInt64 {
+    state.withLock { state in
+      state.lastHandle += 1
+      state.handles[state.lastHandle] = state.namespace.directoryIndex(node)
+      return state.lastHandle
+    }
+  }
+
+  public func closeDirectory(_ node: NodeID, handle: UInt64) { state.withLock { $0.handles[handle] = nil } }
+
+  public func readDirectory(
+    _ node: NodeID, handle: UInt64, offset: UInt64, plus: Bool, into collector: any DirectoryCollector
+  ) {
+    serve(ListingFlight.Reader(node: node, offset: offset, plus: plus, collector: collector))
+  }
+
+  /// Shows the names that are known from an offset on; waits for the next page where more are coming.
+  private func serve(_ reader: ListingFlight.Reader) {
+    enum Outcome { case finish([NodeID], Errno?), wait }
+    let outcome = change { state, now -> Outcome in
+      guard let directory = state.namespace.directoryIndex(reader.node) else { return .finish([], .stale) }
+      let (added, reachedEnd) = state.namespace.collect(directory, reader, now)
+      if added.isEmpty, reachedEnd, state.listings[directory]?.first == true {
+        state.listings[directory]?.readers.append(reader)
+        return .wait
+      }
+      return .finish(added, nil)
+    }
+    guard case .finish(let added, let error) = outcome else { return }
+    if !reader.collector.finish(error), reader.plus { for node in added { forget(node, count: 1) } }
+  }
+
+  /// The directory's listing, from the catalogue or the origin; the flight is registered already.
+  private func list(_ directory: Int) async {
+    await load(directory: directory)
+    if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return conclude(directory, nil) }
+    let timer = Task { [weak self] in
+      try? await Task.sleep(for: Self.patience)
+      if !Task.isCancelled { self?.losePatience(directory) }
+    }
+    defer { timer.cancel() }
+    do throws(StoreError) {
+      try await fetchListing(directory)
+      conclude(directory, nil)
+    } catch {
+      if !error.isConnectionFailure { log.limited(.warning, key: "list \(error.code)", "listing failed: \(error)") }
+      let stale = change { state, now -> Bool in
+        let known = error.isOriginFailure && state.namespace.mayServeStaleListing(directory, now)
+        if known { state.served.stale += state.listings[directory]?.openers.count ?? 0 }
+        return known
+      }
+      conclude(directory, stale ? nil : error.errno)
+    }
+  }
+
+  /// All pages of a directory. The first is flat: in a small tree it is the only one, for all that lies below.
+  private func fetchListing(_ directory: Int) async throws(StoreError) {
+    let since = clock.now()
+    var (scan, request, flat) = state.withLock { state in
+      let flat = !state.large.contains(directory)
+      return (
+        ListingScan(base: directory, coversBase: true, since: since),
+        ListRequest(prefix: ObjectKey(state.namespace.directories[directory].key), delimited: !flat), flat
+      )
+    }
+    while true {
+      let requested = clock.now()
+      request.deadline = requested + Self.deadline
+      let page = try await store.list(request)
+      let next = change { state, _ -> ListRequest? in
+        defer { state.listings[directory]?.pages += 1 }
+        var next = request
+        if flat {
+          scan.applyFlat(page, requested: requested, to: &state.namespace)
+          guard page.next != nil, let last = page.objects.last else { return nil }
+          state.large.formUnion(scan.unfinished)
+          next.delimited = true
+          next.startAfter = scan.narrow(after: last.key, state.namespace)
+        } else {
+          scan.applyDelimited(page, requested: requested, to: &state.namespace)
+          guard page.next != nil else { return nil }
+          next.continuation = page.next
+        }
+        return next
+      }
+      answerKnown(in: directory)
+      guard let next else { return }
+      flat = false
+      request = next
+      pageArrived(directory)
+    }
+  }
+
+  /// Shows a page to those who wait, where showing parts is right.
+  private func pageArrived(_ directory: Int) {
+    let (openers, readers) = state.withLock { state -> ([@Sendable (Errno?) -> Void], [ListingFlight.Reader]) in
+      guard var flight = state.listings[directory], flight.first else { return ([], []) }
+      defer { state.listings[directory] = flight }
+      defer {
+        flight.openers = []
+        flight.readers = []
+      }
+      return (flight.openers, flight.readers)
+    }
+    for opener in openers { opener(nil) }
+    for reader in readers { serve(reader) }
+  }
+
+  private func conclude(_ directory: Int, _ error: Errno?) {
+    guard let flight = state.withLock({ $0.listings.removeValue(forKey: directory) }) else { return }
+    for opener in flight.openers { opener(error) }
+    for reader in flight.readers {
+      if let error { _ = reader.collector.finish(error) } else { serve(reader) }
+    }
+  }
+
+  /// A stale listing is better than waiting on.
+  private func losePatience(_ directory: Int) {
+    let openers = change { state, now -> [@Sendable (Errno?) -> Void] in
+      guard var flight = state.listings[directory], state.namespace.mayServeStaleListing(directory, now) else {
+        return []
+      }
+      let openers = flight.openers
+      flight.openers = []
+      flight.overdue = true
+      state.listings[directory] = flight
+      state.served.stale += openers.count
+      return openers
+    }
+    for opener in openers { opener(nil) }
+  }
+
+  /// One page of what lies below the mount's root: says whether the bucket answers, and fills a small tree whole.
+  func sampleRoot() async throws(StoreError) {
+    let since = clock.now()
+    let page = try await store.list(
+      ListRequest(prefix: configuration.prefix, delimited: false, deadline: since + Self.deadline))
+    change { state, _ in
+      var scan = ListingScan(base: 0, coversBase: true, since: since)
+      scan.applyFlat(page, requested: since, to: &state.namespace)
+      if page.next != nil { state.large.formUnion(scan.unfinished) }
+    }
+  }
+}
+
+extension BucketMirror.State {
+  func isListingFresh(_ directory: Int, _ now: Instant) -> Bool { namespace.hasFreshListing(directory, now) }
+}
+
+extension Namespace {
+  func mayServeStaleListing(_ directory: Int, _ now: Instant) -> Bool {
+    guard directories[directory].hasListing else { return false }
+    guard let bound = rules.staleIfError else { return true }
+    return now < directories[directory].listed + listingLifetime(directory) + bound
+  }
+
+  /// Adds names to an answer until it is full; which nodes it counts, and whether there was no more.
+  mutating func collect(
+    _ directory: Int, _ reader: ListingFlight.Reader, _ now: Instant
+  ) -> (added: [NodeID], reachedEnd: Bool) {
+    var added: [NodeID] = []
+    var slot = Int(clamping: reader.offset)
+    while slot < directories[directory].table.count {
+      let entry = directories[directory].table[slot]
+      slot += 1
+      guard entry.kind != .none else { continue }
+      let node =
+        entry.kind == .directory ? directories[Int(entry.link)].node : reader.plus ? fileNode(directory, slot - 1) : 0
+      let shown = entry.kind == .directory ? directoryEntry(Int(entry.link)) : fileEntry(directory, slot - 1, now: now)
+      let name = Array(directories[directory].table.name(slot - 1))
+      guard reader.collector.add(name: name, entry: shown, offset: UInt64(slot)) else {
+        if reader.plus, entry.kind == .file, nodes[node].lookups == 0 { dropUnusedNode(directory, slot - 1) }
+        return (added, false)
+      }
+      if reader.plus {
+        nodes.retain(node)
+        added.append(nodes.id(node))
+      } else if added.isEmpty {
+        added.append(.root)
+      }
+    }
+    return (added, true)
+  }
+
+  private mutating func dropUnusedNode(_ directory: Int, _ slot: Int) {
+    nodes.remove(directories[directory].table[slot].link)
+    directories[directory].table.update(slot) { $0.link = 0 }
+  }
+}

@@ -1,0 +1,252 @@
+// LOOKUP: answered from memory, or by one flight for each name.
+import MirrorPlatform
+import MirrorStore
+
+extension BucketMirror {
+  public func lookUp(_ name: [UInt8], in parent: NodeID, reply: @escaping @Sendable (LookupAnswer) -> Bool) {
+    if name.count > 255 {
+      _ = reply(.failed(.nameTooLong))
+      return
+    }
+    enum Step {
+      case answer(LookupAnswer)
+      case start(Question, flight: UInt64)
+      case wait
+    }
+    let step = change { state, now -> Step in
+      guard let directory = state.namespace.directoryIndex(parent) else { return .answer(.failed(.stale)) }
+      switch state.namespace.lookUp(directory, name, recalled: false, now: now) {
+      case .answer(let answer): return .answer(state.count(answer))
+      case .ask(let question):
+        if state.lookups[question.id] == nil {
+          state.lastFlight += 1
+          state.lookups[question.id] = LookupFlight(number: state.lastFlight, waiters: [reply])
+          return .start(question, flight: state.lastFlight)
+        }
+        if state.lookups[question.id]?.overdue == true, let stale = state.staleAnswer(question.id, self) {
+          return .answer(stale)
+        }
+        state.lookups[question.id]?.waiters.append(reply)
+        return .wait
+      }
+    }
+    switch step {
+    case .answer(let answer): deliver(answer, to: [reply])
+    case .start(let question, let flight): Task { await fly(question, flight) }
+    case .wait: break
+    }
+  }
+
+  /// Gives an answer whose look-ups were counted; those that did not arrive are given back.
+  private func deliver(_ answer: LookupAnswer, to waiters: [LookupFlight.Reply]) {
+    for reply in waiters where !reply(answer) {
+      if case .found(let entry) = answer { forget(entry.attributes.node, count: 1) }
+    }
+  }
+
+  /// Finds the answer: the catalogue first, then the origin.
+  private func fly(_ question: Question, _ flight: UInt64) async {
+    guard case .recall = question.subject else { return await ask(question, flight) }
+    await recall(question.id)
+    let next = change { state, now -> Question? in
+      switch state.namespace.lookUp(question.id.directory, question.id.name, recalled: true, now: now) {
+      case .answer(let answer):
+        // `settle` counts a look-up for each who waits: this one was only a question.
+        state.uncount(answer)
+        return nil
+      case .ask(let next): return next
+      }
+    }
+    if let next { await ask(next, flight) } else { settle(question.id, flight) }
+  }
+
+  private func ask(_ question: Question, _ flight: UInt64) async {
+    let timer = Task { [weak self] in
+      try? await Task.sleep(for: Self.patience)
+      if !Task.isCancelled { self?.losePatience(question.id, flight) }
+    }
+    defer { timer.cancel() }
+    do throws(StoreError) {
+      switch question.subject {
+      case .recall: break
+      case .validate(let slot, let revision, let cached, let recalled):
+        let known = recalled ? cached : await recallCached(FileID(question.id.directory, slot), question.key)
+        try await request(planner.validation(of: revision, cached: known), question, flight)
+      case .discover(let besideFiles, let wasAbsent):
+        try await request(planner.discovery(besideFiles: besideFiles, wasAbsent: wasAbsent), question, flight)
+      }
+      settle(question.id, flight)
+    } catch {
+      fail(question.id, flight, error)
+    }
+  }
+
+  private func request(_ plan: ValidationPlanner.Request, _ question: Question, _ flight: UInt64)
+    async throws(StoreError)
+  {
+    switch plan {
+    case .validate(let tag, let range): try await get(question, flight, range, .ifNoneMatch(tag))
+    case .fetch(let range): try await get(question, flight, range, .none)
+    case .sample: try await sample(question)
+    }
+  }
+
+  /// GET, whose head is the answer and whose body is the beginning of the content.
+  private func get(_ question: Question, _ flight: UInt64, _ range: ByteRange?, _ condition: Condition)
+    async throws(StoreError)
+  {
+    let requested = clock.now()
+    let sink = RevisionSink(mirror: self, question: question, flight: flight, requested: requested)
+    let request = GetRequest(
+      key: question.key, range: range, condition: condition, deadline: requested + Self.deadline)
+    do throws(StoreError) {
+      let outcome = try await store.get(request, into: sink)
+      sink.end(nil)
+      if case .notModified(let modified) = outcome { confirmed(question.id, modified: modified, requested: requested) }
+    } catch {
+      sink.end(error)
+      // Once the head was there, the question is answered; the body is the readers' affair.
+      if sink.hasBegun { return }
+      switch error.code {
+      case .rangeNotSatisfiable where range != nil: try await get(question, flight, nil, condition)
+      case .notFound: try await missing(question, requested: requested)
+      default: throw error
+      }
+    }
+  }
+
+  /// There is no such object; a directory of that name may still exist.
+  private func missing(_ question: Question, requested: Instant) async throws(StoreError) {
+    let wasFile = change { state, _ -> Bool in
+      guard let slot = state.namespace.fileSlot(of: question.id) else { return false }
+      state.namespace.removeFile(question.id.directory, slot)
+      return true
+    }
+    if !wasFile { return try await sample(question, onlyBelow: true) }
+    noteAbsent(question.id)
+  }
+
+  /// LIST of the keys that begin with the name (or lie below it): what is there, and what is near.
+  private func sample(_ question: Question, onlyBelow: Bool = false) async throws(StoreError) {
+    let requested = clock.now()
+    let prefix = onlyBelow ? ObjectKey(question.key.bytes + [0x2F]) : question.key
+    let page = try await store.list(
+      ListRequest(prefix: prefix, delimited: false, deadline: requested + Self.deadline))
+    let undecided = change { state, _ -> Bool in
+      var scan = ListingScan(base: question.id.directory, coversBase: false, since: requested)
+      scan.applyFlat(page, requested: requested, to: &state.namespace)
+      if page.next != nil { state.large.formUnion(scan.unfinished) }
+      let known = state.namespace.slot(of: question.id) != nil
+      return !known && page.next != nil && !onlyBelow
+    }
+    if undecided { return try await sample(question, onlyBelow: true) }
+    noteAbsent(question.id)
+    answerKnown(in: question.id.directory)
+  }
+
+  /// Notes that a name does not exist, unless it came to light meanwhile.
+  private func noteAbsent(_ id: NameID) {
+    change { state, now in
+      if state.namespace.slot(of: id) == nil { _ = state.namespace.noteAbsent(id, now: now) }
+    }
+  }
+
+  private func confirmed(_ id: NameID, modified: Int64?, requested: Instant) {
+    change { state, now in
+      guard let slot = state.namespace.fileSlot(of: id) else { return }
+      let entry = state.namespace.directories[id.directory].table[slot]
+      let seen = modified.map { ObjectRevision(etag: entry.revision.etag, size: entry.revision.size, modified: $0) }
+      state.namespace.freshen(id.directory, slot, seen, vouched: requested, confirmed: true)
+      state.served.revalidated += 1
+    }
+  }
+
+  /// The answer is in the namespace: gives it to all who wait, and lets it count for those about to ask.
+  func settle(_ id: NameID, _ flight: UInt64) {
+    let settled = change { state, now -> (LookupAnswer, [LookupFlight.Reply])? in
+      guard let waiters = state.land(id, flight) else { return nil }
+      return (state.answer(id, count: waiters.count, now: now), waiters)
+    }
+    if let (answer, waiters) = settled { deliver(answer, to: waiters) }
+  }
+
+  /// Names of a directory that came to light answer the look-ups that wait for them: a READDIRPLUS that names
+  /// one of them waits in the kernel for that look-up.
+  func answerKnown(in directory: Int) {
+    let answered = change { state, now -> [(LookupAnswer, [LookupFlight.Reply])] in
+      var answered: [(LookupAnswer, [LookupFlight.Reply])] = []
+      for (id, flight) in state.lookups where id.directory == directory && !flight.waiters.isEmpty {
+        guard state.namespace.canAnswer(id, now) else { continue }
+        answered.append((state.answer(id, count: flight.waiters.count, now: now), flight.waiters))
+        state.lookups[id]?.waiters = []
+      }
+      return answered
+    }
+    for (answer, waiters) in answered { deliver(answer, to: waiters) }
+  }
+
+  /// The origin takes its time: whoever can be given a stale answer is, and the question stays asked.
+  private func losePatience(_ id: NameID, _ number: UInt64) {
+    let (answer, waiters) = change { state, now -> (LookupAnswer?, [LookupFlight.Reply]) in
+      guard let flight = state.lookups[id], flight.number == number,
+        let answer = state.staleAnswer(id, self, count: flight.waiters.count)
+      else { return (nil, []) }
+      state.lookups[id]?.overdue = true
+      state.lookups[id]?.waiters = []
+      return (answer, flight.waiters)
+    }
+    if let answer { deliver(answer, to: waiters) }
+  }
+
+  private func fail(_ id: NameID, _ flight: UInt64, _ error: StoreError) {
+    if error.code != .cancelled, !error.isConnectionFailure {
+      log.limited(.warning, key: "look-up \(error.code)", "a look-up failed: \(error)")
+    }
+    let failed = change { state, now -> (LookupAnswer, [LookupFlight.Reply])? in
+      guard let waiters = state.land(id, flight) else { return nil }
+      let stale = error.isOriginFailure ? state.staleAnswer(id, self, count: waiters.count) : nil
+      return (stale ?? .failed(error.errno), waiters)
+    }
+    if let (answer, waiters) = failed { deliver(answer, to: waiters) }
+  }
+}
+
+extension BucketMirror.State {
+  /// Counts what is told of absent names.
+  mutating func count(_ answer: LookupAnswer) -> LookupAnswer {
+    if case .absent = answer { served.negative += 1 }
+    return answer
+  }
+
+  /// Ends a flight, if it is still the one under way: who waits for it.
+  mutating func land(_ id: NameID, _ flight: UInt64) -> [LookupFlight.Reply]? {
+    guard lookups[id]?.number == flight else { return nil }
+    return lookups.removeValue(forKey: id)?.waiters
+  }
+
+  mutating func uncount(_ answer: LookupAnswer) {
+    if case .found(let entry) = answer { _ = namespace.forget(entry.attributes.node, count: 1) }
+  }
+
+  /// What the namespace says of a name, to so many who wait.
+  mutating func answer(_ id: NameID, count: Int, now: Instant) -> LookupAnswer {
+    if let slot = namespace.slot(of: id) {
+      if namespace.directories[id.directory].table[slot].kind == .file {
+        namespace.noteAnswered(id.directory, slot, now)
+      }
+      if count > 0 { return namespace.answer(id.directory, slot, count: UInt64(count), now: now) }
+    }
+    served.negative += count
+    return .absent(timeout: namespace.absenceLeft(id, now))
+  }
+
+  /// A stale answer for so many look-ups, if there is one and the rules allow it.
+  mutating func staleAnswer(_ id: NameID, _ mirror: BucketMirror, count: Int = 1) -> LookupAnswer? {
+    let now = mirror.clock.now()
+    guard count > 0, let slot = namespace.slot(of: id), namespace.mayServeStale(id.directory, slot, now) else {
+      return nil
+    }
+    served.stale += count
+    return namespace.answer(id.directory, slot, count: UInt64(count), now: now)
+  }
+}

@@ -1,0 +1,102 @@
+// READ, FORGET and GETATTR, and what becomes of content.
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+extension BucketMirror: FileOwner {
+  public func read(_ node: NodeID, offset: Int64, count: Int, reply: @escaping @Sendable (ReadAnswer) -> Void) {
+    let file = state.withLock { state -> Result<MirroredFile, Errno> in
+      guard let index = state.namespace.nodes.index(node) else { return .failure(.stale) }
+      let place = state.namespace.nodes[index]
+      switch place.role {
+      case .directory: return .failure(.isDirectory)
+      case .file: return .success(content(FileID(Int(place.directory), Int(place.slot)), &state))
+      case .superseded:
+        if let file = state.superseded[index] { return .success(file) }
+        guard let old = state.namespace.nodes.superseded[index] else { return .failure(.stale) }
+        let file = MirroredFile(
+          id: FileID(Int(place.directory), Int(place.slot)), key: old.key, revision: old.revision, sources: sources,
+          owner: self)
+        file.retire()
+        state.superseded[index] = file
+        return .success(file)
+      case .free: return .failure(.stale)
+      }
+    }
+    switch file {
+    case .success(let file): file.read(offset, count, reply: reply)
+    case .failure(let error): reply(.failed(error))
+    }
+  }
+
+  public func attributes(of node: NodeID) -> (NodeAttributes, timeout: Duration)? {
+    state.withLock { $0.namespace.attributes(of: node) }.map { ($0, Namespace.longestTimeout) }
+  }
+
+  public func forget(_ node: NodeID, count: UInt64) {
+    // The file is released after the lock: its end may touch the cache.
+    let released = state.withLock { state -> MirroredFile? in
+      guard let (index, node) = state.namespace.forget(node, count: count) else { return nil }
+      if let old = state.superseded.removeValue(forKey: index) { return old }
+      let id = FileID(Int(node.directory), Int(node.slot))
+      guard node.role == .file, state.files[id]?.isIdle ?? false else { return nil }
+      return state.files.removeValue(forKey: id)
+    }
+    _ = released
+  }
+
+  func fileComplete(_ file: MirroredFile) {
+    let released = state.withLock { state -> MirroredFile? in
+      guard state.files[file.id] === file else { return nil }
+      let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
+      state.namespace.noteCached(directory, slot, true)
+      // Nobody has the file: its blob may be evicted.
+      let isUnused = state.namespace.directories[directory].table[slot].link == 0
+      return isUnused ? state.files.removeValue(forKey: file.id) : nil
+    }
+    _ = released
+  }
+
+  func revisionGone(_ file: MirroredFile) {
+    change { state, _ in
+      guard state.files[file.id] === file else { return }
+      let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
+      _ = state.namespace.expire(directory, state.namespace.directories[directory].table.name(slot))
+    }
+  }
+
+  func askToForget(_ keys: [ObjectKey]) {
+    let names = state.withLock { state in
+      keys.compactMap { key -> (NodeID, [UInt8])? in
+        guard let (directory, slot) = state.namespace.place(of: key), let slot else { return nil }
+        let node = state.namespace.directories[directory].node
+        return (state.namespace.nodes.id(node), Array(state.namespace.directories[directory].table.name(slot)))
+      }
+    }
+    guard let notices = notices.withLock({ $0 }) else { return }
+    for (parent, name) in names { notices.invalidate(name, in: parent) }
+  }
+}
+
+extension Namespace {
+  /// The directory of a key as far as it is known, and the slot of its last name there.
+  func place(of key: ObjectKey) -> (directory: Int, slot: Int?)? {
+    guard key.bytes.starts(with: directories[0].key) else { return nil }
+    return place(ofPath: key.bytes[prefixLength...])
+  }
+
+  /// The same for a path relative to the mount root; nil when a directory on the way is not known.
+  func place(ofPath path: ArraySlice<UInt8>) -> (directory: Int, slot: Int?)? {
+    var directory = 0
+    let names = path.split(separator: 0x2F)
+    for name in names.dropLast() {
+      guard let next = subdirectory(directory, name) else { return nil }
+      directory = next
+    }
+    guard let last = names.last else { return (0, nil) }
+    guard let slot = directories[directory].table.find(last), directories[directory].table[slot].kind != .none else {
+      return nil
+    }
+    return (directory, slot)
+  }
+}

@@ -1,0 +1,115 @@
+// What the catalogue remembers from earlier runs, brought into memory when it is first needed.
+import MirrorCache
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+extension BucketMirror {
+  /// Brings in what is remembered of one name, and of the listing of its directory.
+  func recall(_ id: NameID) async {
+    await recall(directory: id.directory)
+    let key = state.withLock { $0.namespace.directories[id.directory].key } + id.name
+    let object = await cache.catalogue.object(ObjectKey(key))
+    let listing = await cache.catalogue.listing(ObjectKey(key + [0x2F]))
+    change { state, _ in
+      if let listing { state.remember(id, listing) }
+      if let object { state.remember(object, in: id.directory, id.name[...], listed: .distantPast) }
+    }
+  }
+
+  /// Brings in when a directory was last listed; its names stay in the catalogue until they are asked for.
+  func recall(directory: Int) async {
+    let key = state.withLock { state in
+      state.recalled.contains(directory) ? nil : ObjectKey(state.namespace.directories[directory].key)
+    }
+    guard let key else { return }
+    let listing = await cache.catalogue.listing(key)
+    change { state, _ in
+      guard state.recalled.insert(directory).inserted, let listing else { return }
+      state.namespace.remember(directory, listing)
+    }
+  }
+
+  /// Brings in all names of a directory.
+  func load(directory: Int) async {
+    let key = state.withLock { state in
+      state.namespace.directories[directory].loaded ? nil : ObjectKey(state.namespace.directories[directory].key)
+    }
+    guard let key else { return }
+    let known = await cache.catalogue.directory(key)
+    change { state, _ in
+      guard !state.namespace.directories[directory].loaded else { return }
+      state.namespace.directories[directory].loaded = true
+      state.recalled.insert(directory)
+      guard let known else { return }
+      if let stamp = known.listed { state.namespace.remember(directory, .listed(stamp)) }
+      let listed = known.listed.map { state.namespace.effects.instant($0) } ?? .distantPast
+      for child in known.directories {
+        guard let name = child.bytes[key.bytes.count...].dropLast().nonEmpty else { continue }
+        _ = state.namespace.makeDirectory(directory, name, vouched: listed)
+      }
+      for object in known.objects {
+        state.remember(object, in: directory, object.key.bytes[key.bytes.count...], listed: listed)
+      }
+      // These rows need not be written again.
+      state.namespace.effects.changes = []
+    }
+  }
+
+  /// Whether the cache holds bytes of a file's current revision.
+  func recallCached(_ file: FileID, _ key: ObjectKey) async -> Bool {
+    let object = await cache.catalogue.object(key)
+    return change { state, _ in
+      let (directory, slot) = (Int(file.directory), Int(file.slot))
+      let entry = state.namespace.directories[directory].table[slot]
+      guard entry.kind == .file else { return false }
+      let cached = object.map { $0.hasBlob && $0.revision.sameBytes(as: entry.revision) } ?? false
+      state.namespace.noteCached(directory, slot, cached)
+      return cached
+    }
+  }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate var nonEmpty: Self? { isEmpty ? nil : self }
+}
+
+extension Namespace {
+  /// A listing known from an earlier run; it counts from when it was asked for.
+  mutating func remember(_ directory: Int, _ listing: RememberedListing) {
+    guard case .listed(let stamp) = listing, !directories[directory].hasListing else { return }
+    directories[directory].hasListing = true
+    directories[directory].listed = effects.instant(stamp)
+  }
+}
+
+extension BucketMirror.State {
+  fileprivate mutating func remember(_ id: NameID, _ listing: RememberedListing) {
+    guard namespace.slot(of: id) == nil else { return }
+    let child = namespace.makeDirectory(id.directory, id.name[...], vouched: .distantPast)
+    namespace.remember(child, listing)
+    recalled.insert(child)
+  }
+
+  /// A file known from an earlier run. What was learned in this one counts for more.
+  fileprivate mutating func remember(
+    _ object: CatalogueObject, in directory: Int, _ name: ArraySlice<UInt8>, listed: Instant
+  ) {
+    let place = NameID(directory: directory, name: Array(name))
+    let stamp = max(namespace.effects.instant(object.validated), listed, namespace.recalledListing(directory))
+    if namespace.slot(of: place) == nil {
+      namespace.setFile(
+        directory, name, object.revision, storageClass: object.storageClass, vouched: stamp, by: .catalogue)
+    }
+    guard let slot = namespace.fileSlot(of: place) else { return }
+    let current = namespace.directories[directory].table[slot].revision
+    namespace.noteCached(directory, slot, object.hasBlob && object.revision.sameBytes(as: current))
+  }
+}
+
+extension Namespace {
+  /// A complete listing vouched for every name that was in it and is still in the catalogue.
+  fileprivate func recalledListing(_ directory: Int) -> Instant {
+    directories[directory].hasListing ? directories[directory].listed : .distantPast
+  }
+}

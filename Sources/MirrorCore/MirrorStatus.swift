@@ -1,0 +1,120 @@
+// What people and scripts may ask of a running mirror: its state, why a name is fresh, and to look again.
+public import MirrorCache
+public import MirrorPlatform
+public import MirrorStore
+import Synchronization
+
+public struct MirrorStatus: Sendable {
+  /// Nil while the origin answers.
+  public let offlineSince: WallTime?
+  public let requests: RequestCounts
+  /// USD since mount.
+  public let cost: Double
+  public let served: ServedCounts
+  public let cache: CacheUsage
+  public let hiddenKeys: Int
+
+  public var online: Bool { offlineSince == nil }
+}
+
+/// What the next open of a name would do, and why.
+public struct Explanation: Sendable {
+  public enum Verdict: String, Sendable { case fresh, stale, offline, absent, directory, unknown }
+  public let key: ObjectKey
+  public let verdict: Verdict
+  /// The freshness rule that decides, as it was given.
+  public let rule: String
+  public let lifetime: Duration
+  /// Since the origin last vouched for it; nil: never.
+  public let age: Duration?
+  public let size: Int64?
+  public let etag: EntityTag?
+  /// The cache holds bytes of it.
+  public let isCached: Bool
+  /// What the next open sends, in words; nil: nothing.
+  public let nextRequest: String?
+  /// USD.
+  public let nextCost: Double
+}
+
+extension BucketMirror {
+  public func status() -> MirrorStatus {
+    let (served, hidden) = state.withLock { ($0.served, $0.namespace.hidden.count) }
+    let counts = ledger.sinceMount
+    return MirrorStatus(
+      offlineSince: store.offlineSince, requests: counts, cost: counts.cost(ledger.prices), served: served,
+      cache: cache.usage(), hiddenKeys: hidden)
+  }
+
+  /// Objects that have no name in the mount, as far as they were seen, and why.
+  public func hiddenKeys() -> [(key: ObjectKey, reason: String)] {
+    state.withLock { $0.namespace.hidden.map { ($0.key, $0.value.rawValue) } }.sorted { $0.0 < $1.0 }
+      .map { (key: $0.0, reason: $0.1) }
+  }
+
+  /// Marks a name, or all below a directory, as stale: the next open asks the origin. `path` is relative to the
+  /// mount root, empty for all. Returns how many were marked; nil for a name that nobody knows.
+  public func refresh(_ path: [UInt8]) async -> Int? {
+    let key = ObjectKey(configuration.prefix.bytes + path)
+    await recall(path: path)
+    let inMemory = change { state, _ -> Int? in
+      state.namespace.expireAbsences(below: key.bytes)
+      guard let (directory, slot) = state.namespace.place(ofPath: path[...]) else { return nil }
+      guard let slot else { return state.namespace.expire(directory) }
+      return state.namespace.expire(directory, state.namespace.directories[directory].table.name(slot))
+    }
+    let remembered = await cache.catalogue.markStale(key)
+    if inMemory == nil && remembered == 0 && !path.isEmpty { return nil }
+    return max(inMemory ?? 0, remembered)
+  }
+
+  public func explain(_ path: [UInt8]) async -> Explanation? {
+    await recall(path: path)
+    let offline = store.offlineSince != nil
+    return state.withLock { state in
+      let now = clock.now()
+      let (rule, lifetime) = state.namespace.rules.rule(of: path[...])
+      func explanation(_ verdict: Explanation.Verdict, entry: Entry? = nil, request: String?, cost: Double)
+        -> Explanation
+      {
+        Explanation(
+          key: ObjectKey(configuration.prefix.bytes + path), verdict: verdict, rule: rule, lifetime: lifetime.duration,
+          age: entry.flatMap { $0.validated == .distantPast ? nil : now - $0.validated },
+          size: entry?.revision.size, etag: entry?.revision.etag, isCached: entry?.cached ?? false,
+          nextRequest: offline ? nil : request, nextCost: offline || request == nil ? 0 : cost)
+      }
+      guard let (directory, slot) = state.namespace.place(ofPath: path[...]) else {
+        return explanation(
+          offline ? .offline : .unknown, request: "a GET or LIST to find out whether it exists",
+          cost: ledger.prices.perList)
+      }
+      guard let slot else { return explanation(.directory, request: nil, cost: 0) }
+      let entry = state.namespace.directories[directory].table[slot]
+      guard entry.kind == .file else { return explanation(.directory, request: nil, cost: 0) }
+      if state.namespace.isFresh(directory, slot, now) {
+        return explanation(
+          .fresh, entry: entry, request: entry.cached ? nil : "GET, when it is read", cost: ledger.prices.perGet)
+      }
+      return explanation(
+        offline ? .offline : .stale, entry: entry,
+        request: entry.cached ? "GET with If-None-Match: 304 while unchanged" : "GET", cost: ledger.prices.perGet)
+    }
+  }
+
+  /// Brings in what the catalogue knows of each name on a path.
+  private func recall(path: [UInt8]) async {
+    var directory = 0
+    await recall(directory: 0)
+    for name in path.split(separator: 0x2F) {
+      let id = NameID(directory: directory, name: Array(name))
+      if state.withLock({ $0.namespace.slot(of: id) }) == nil { await recall(id) }
+      guard let next = state.withLock({ $0.namespace.subdirectory(directory, name) }) else { break }
+      directory = next
+    }
+    guard let file = state.withLock({ $0.namespace.place(ofPath: path[...]) }), let slot = file.slot else { return }
+    let entry = state.withLock { $0.namespace.directories[file.directory].table[slot] }
+    if entry.kind == .file, !entry.recalled {
+      _ = await recallCached(FileID(file.directory, slot), ObjectKey(configuration.prefix.bytes + path))
+    }
+  }
+}

@@ -1,0 +1,302 @@
+// The tree as it is known: directories, names, revisions and nodes. One value, changed under one lock.
+import MirrorCache
+import MirrorPlatform
+import MirrorStore
+
+/// A directory of the mount; it has no freshness of its own, its listing has.
+struct Directory {
+  /// The full key, with a trailing `/`; empty at the root of a bucket.
+  let key: [UInt8]
+  let parent: Int
+  let slotInParent: Int
+  var node: UInt32 = 0
+  var table = EntryTable()
+  /// When the request of the last complete listing was sent.
+  var listed: Instant = .distantPast
+  /// A complete listing is known, fresh or not.
+  var hasListing = false
+  /// All that the catalogue knows of it is in memory.
+  var loaded = false
+  /// A file was seen directly in it.
+  var hasFiles = false
+  /// Last-Modified of its marker object, else 0: never "now".
+  var modified: Int64 = 0
+}
+
+/// A name in a directory.
+struct NameID: Hashable {
+  let directory: Int
+  let name: [UInt8]
+}
+
+struct Namespace {
+  /// A validation counts for every look-up within this time after its answer: the kernel asks twice for a new node.
+  static let grace = Duration.milliseconds(100)
+  static let longestTimeout = Duration.seconds(600)
+
+  let rules: FreshnessRules
+  let prefixLength: Int
+  var directories: [Directory]
+  var nodes = NodeTable()
+  /// Names known to be absent, until when.
+  private(set) var absent: [NameID: Instant] = [:]
+  private(set) var hidden: [ObjectKey: KeyName.HiddenReason] = [:]
+  private var storageClasses: [String] = ["STANDARD"]
+  /// Listings of this endpoint show other ETags than its GETs: they prove presence only.
+  var listedTagsDiffer = false
+  /// What must be done about the last changes once the lock is released.
+  var effects = Effects()
+
+  init(prefix: ObjectKey, rules: FreshnessRules) {
+    self.rules = rules
+    prefixLength = prefix.bytes.count
+    directories = [Directory(key: prefix.bytes, parent: 0, slotInParent: 0)]
+    directories[0].node = nodes.add(.directory, directory: 0, slot: 0)
+  }
+
+  // MARK: Keys and paths
+
+  func key(_ directory: Int, _ slot: Int) -> ObjectKey {
+    ObjectKey(directories[directory].key + directories[directory].table.name(slot))
+  }
+
+  /// Relative to the mount root, without a trailing slash.
+  func path(_ directory: Int, _ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    (directories[directory].key + name)[prefixLength...]
+  }
+
+  func lifetime(_ directory: Int, _ slot: Int) -> Duration {
+    if rules.isUniform { return rules.default.duration }
+    return rules.lifetime(of: path(directory, directories[directory].table.name(slot))).duration
+  }
+
+  func listingLifetime(_ directory: Int) -> Duration {
+    if rules.isUniform || directory == 0 { return rules.default.duration }
+    return rules.lifetime(of: directories[directory].key[prefixLength...].dropLast()).duration
+  }
+
+  func hasFreshListing(_ directory: Int, _ now: Instant) -> Bool {
+    directories[directory].hasListing && now < directories[directory].listed + listingLifetime(directory)
+  }
+
+  func isFresh(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
+    let entry = directories[directory].table[slot]
+    return now < entry.validated + lifetime(directory, slot) || now < entry.answered + Self.grace
+  }
+
+  /// The directory behind a child's name, if it is one.
+  func subdirectory(_ directory: Int, _ name: ArraySlice<UInt8>) -> Int? {
+    guard let slot = directories[directory].table.find(name) else { return nil }
+    let entry = directories[directory].table[slot]
+    return entry.kind == .directory ? Int(entry.link) : nil
+  }
+
+  func storageClass(_ entry: Entry) -> String { storageClasses[Int(entry.storageClass)] }
+
+  private mutating func storageClassIndex(_ name: String?) -> UInt8 {
+    guard let name else { return 0 }
+    if let index = storageClasses.firstIndex(of: name) { return UInt8(index) }
+    guard storageClasses.count < 255 else { return 0 }
+    storageClasses.append(name)
+    return UInt8(storageClasses.count - 1)
+  }
+
+  // MARK: Names that are there
+
+  /// The directory `name` in a directory, made known; `vouched` is when the request that showed it was sent.
+  mutating func makeDirectory(_ parent: Int, _ name: ArraySlice<UInt8>, vouched: Instant) -> Int {
+    let slot = directories[parent].table.slot(for: name)
+    let entry = directories[parent].table[slot]
+    forgetAbsence(parent, name)
+    if entry.kind == .directory {
+      directories[parent].table.update(slot) { $0.validated = max($0.validated, vouched) }
+      return Int(entry.link)
+    }
+    if entry.kind == .file {
+      // The directory wins: its children would else be out of reach.
+      let key = key(parent, slot)
+      hide(key, .shadowed)
+      removeFile(parent, slot)
+    }
+    let index = directories.count
+    directories.append(Directory(key: directories[parent].key + name + [0x2F], parent: parent, slotInParent: slot))
+    directories[index].node = nodes.add(.directory, directory: index, slot: slot)
+    directories[parent].table.update(slot) {
+      $0 = Entry()
+      $0.kind = .directory
+      $0.link = UInt32(index)
+      $0.validated = vouched
+    }
+    effects.changes.append(.directory(ObjectKey(directories[index].key), listed: nil))
+    return index
+  }
+
+  /// What the origin (or the catalogue) said of a file at `vouched`.
+  enum Sighting { case listing, object, catalogue }
+  enum FileChange { case unchanged, added, superseded, hidden, outdated }
+
+  @discardableResult
+  mutating func setFile(
+    _ directory: Int, _ name: ArraySlice<UInt8>, _ seen: ObjectRevision, storageClass: String?, vouched: Instant,
+    by sighting: Sighting
+  ) -> FileChange {
+    let slot = directories[directory].table.slot(for: name)
+    let entry = directories[directory].table[slot]
+    let listed = sighting == .listing
+    let revision =
+      listed && listedTagsDiffer ? ObjectRevision(etag: nil, size: seen.size, modified: seen.modified) : seen
+    switch entry.kind {
+    case .directory:
+      hide(key(directory, slot), .shadowed)
+      return .hidden
+    case .file where entry.revision.sameBytes(as: revision):
+      freshen(directory, slot, revision, vouched: vouched, confirmed: !listed)
+      return .unchanged
+    case .file:
+      // An answer older than what is held must not undo it.
+      if vouched < entry.validated { return .outdated }
+      supersede(directory, slot)
+    case .none:
+      forgetAbsence(directory, name)
+    }
+    let classIndex = storageClassIndex(storageClass)
+    let recalled = entry.kind == .file || directories[directory].loaded
+    directories[directory].table.update(slot) {
+      $0 = Entry()
+      $0.kind = .file
+      $0.revision = revision
+      $0.storageClass = classIndex
+      $0.validated = vouched
+      $0.listedOnly = listed
+      // Of a revision never seen before the cache holds nothing; of a name first seen it may.
+      $0.recalled = recalled
+    }
+    directories[directory].hasFiles = true
+    if sighting != .catalogue {
+      effects.changes.append(
+        .object(key(directory, slot), revision, storageClass: storageClass, validated: effects.wall(vouched)))
+    }
+    return entry.kind == .file ? .superseded : .added
+  }
+
+  /// The revision is still current.
+  mutating func freshen(
+    _ directory: Int, _ slot: Int, _ seen: ObjectRevision?, vouched: Instant, confirmed: Bool
+  ) {
+    let moved = directories[directory].table.update(slot) { (entry: inout Entry) -> Bool in
+      entry.validated = max(entry.validated, vouched)
+      if confirmed { entry.listedOnly = false }
+      guard let seen else { return false }
+      let old = entry.revision
+      let tag = confirmed ? seen.etag ?? old.etag : old.etag ?? seen.etag
+      entry.revision = ObjectRevision(etag: tag, size: old.size, modified: seen.modified ?? old.modified)
+      return entry.revision != old
+    }
+    let entry = directories[directory].table[slot]
+    if moved {
+      effects.changes.append(
+        .object(
+          key(directory, slot), entry.revision, storageClass: storageClass(entry), validated: effects.wall(vouched)))
+    } else if confirmed {
+      effects.changes.append(.validated([key(directory, slot)], effects.wall(vouched)))
+    }
+  }
+
+  // MARK: Names that go
+
+  /// The current revision of a name gives way: whoever still uses it keeps its node.
+  mutating func supersede(_ directory: Int, _ slot: Int) {
+    let entry = directories[directory].table[slot]
+    let key = key(directory, slot)
+    effects.retired.append(Retirement(key: key, revision: entry.revision, file: FileID(directory, slot)))
+    guard entry.link != 0 else { return }
+    effects.retired[effects.retired.count - 1].node = entry.link
+    nodes.supersede(entry.link, by: SupersededRevision(key: key, revision: entry.revision))
+    effects.notices.append(
+      .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
+    directories[directory].table.update(slot) { $0.link = 0 }
+  }
+
+  mutating func removeFile(_ directory: Int, _ slot: Int) {
+    let inUse = directories[directory].table[slot].link != 0
+    supersede(directory, slot)
+    directories[directory].table.update(slot) { $0.kind = .none }
+    effects.changes.append(.removed(key(directory, slot)))
+    if inUse {
+      effects.notices[effects.notices.count - 1] = .invalidate(
+        nodes.id(directories[directory].node), Array(directories[directory].table.name(slot)))
+    }
+  }
+
+  /// A directory without a key below it is gone; its number stays, in case somebody stands in it.
+  mutating func removeDirectory(_ directory: Int) {
+    guard directory != 0 else { return }
+    let (parent, slot) = (directories[directory].parent, directories[directory].slotInParent)
+    guard directories[parent].table[slot].kind == .directory,
+      Int(directories[parent].table[slot].link) == directory
+    else { return }
+    for slot in 0..<directories[directory].table.count {
+      let entry = directories[directory].table[slot]
+      if entry.kind == .file { removeFile(directory, slot) }
+      if entry.kind == .directory { removeDirectory(Int(entry.link)) }
+    }
+    directories[parent].table.update(slot) { $0.kind = .none }
+    effects.changes.append(.directoryRemoved(ObjectKey(directories[directory].key)))
+    effects.notices.append(.expire(nodes.id(directories[parent].node), Array(directories[parent].table.name(slot))))
+  }
+
+  /// All names of a directory were listed by requests sent at or after `since`: what they did not show is gone.
+  mutating func completeListing(_ directory: Int, since: Instant, emptyMeansGone: Bool) {
+    for slot in 0..<directories[directory].table.count {
+      let entry = directories[directory].table[slot]
+      guard entry.kind != .none, entry.validated < since else { continue }
+      if entry.kind == .file { removeFile(directory, slot) } else { removeDirectory(Int(entry.link)) }
+    }
+    directories[directory].listed = max(directories[directory].listed, since)
+    directories[directory].hasListing = true
+    if emptyMeansGone, directories[directory].table.live == 0 {
+      removeDirectory(directory)
+    } else if directories[directory].loaded {
+      effects.changes.append(.directory(ObjectKey(directories[directory].key), listed: effects.wall(since)))
+    } else {
+      // The catalogue may remember names that were never brought into memory.
+      effects.changes.append(
+        .contents(ObjectKey(directories[directory].key), names: liveNames(directory), listed: effects.wall(since)))
+    }
+    directories[directory].loaded = true
+  }
+
+  /// The names in a directory, those of directories with their `/`.
+  private func liveNames(_ directory: Int) -> [[UInt8]] {
+    (0..<directories[directory].table.count).compactMap { slot in
+      switch directories[directory].table[slot].kind {
+      case .none: nil
+      case .file: Array(directories[directory].table.name(slot))
+      case .directory: directories[directory].table.name(slot) + [0x2F]
+      }
+    }
+  }
+
+  // MARK: Names that are not there
+
+  mutating func setAbsent(_ id: NameID, until: Instant, now: Instant) {
+    if absent.count >= 50_000 {
+      absent = absent.filter { $0.value > now }
+      if absent.count >= 50_000 { absent = [:] }
+    }
+    absent[id] = until
+  }
+
+  mutating func forgetAbsence(_ directory: Int, _ name: ArraySlice<UInt8>) {
+    guard !absent.isEmpty, absent.removeValue(forKey: NameID(directory: directory, name: Array(name))) != nil else {
+      return
+    }
+    effects.notices.append(.invalidate(nodes.id(directories[directory].node), Array(name)))
+  }
+
+  mutating func hide(_ key: ObjectKey, _ reason: KeyName.HiddenReason) {
+    guard hidden[key] == nil, hidden.count < 100_000 else { return }
+    hidden[key] = reason
+    effects.hidden.append((key, reason))
+  }
+}

@@ -1,0 +1,125 @@
+// What a look-up can be told from memory, and what must be asked first.
+import MirrorPlatform
+import MirrorStore
+
+/// What a look-up needs to know before it can be answered.
+struct Question {
+  enum Subject {
+    /// Nothing is in memory; the catalogue may know.
+    case recall
+    /// The revision of a known file is stale.
+    case validate(slot: Int, ObjectRevision, cached: Bool, recalled: Bool)
+    /// Nobody knows this name.
+    case discover(besideFiles: Bool, wasAbsent: Bool)
+  }
+  let id: NameID
+  let key: ObjectKey
+  let subject: Subject
+}
+
+extension Namespace {
+  enum Decision {
+    case answer(LookupAnswer)
+    case ask(Question)
+  }
+
+  /// Decides from memory; `recalled` when the catalogue was asked already.
+  mutating func lookUp(_ directory: Int, _ name: [UInt8], recalled: Bool, now: Instant) -> Decision {
+    let id = NameID(directory: directory, name: name)
+    let key = ObjectKey(directories[directory].key + name)
+    if let slot = directories[directory].table.find(name[...]) {
+      let entry = directories[directory].table[slot]
+      if entry.kind == .directory { return .answer(answer(directory, slot, now: now)) }
+      if entry.kind == .file {
+        if isFresh(directory, slot, now) { return .answer(answer(directory, slot, now: now)) }
+        let subject = Question.Subject.validate(
+          slot: slot, entry.revision, cached: entry.cached, recalled: entry.recalled)
+        return .ask(Question(id: id, key: key, subject: subject))
+      }
+    }
+    if !directories[directory].loaded && !recalled && absent[id] == nil {
+      return .ask(Question(id: id, key: key, subject: .recall))
+    }
+    let known = absent[id]
+    if let known, known > now { return .answer(.absent(timeout: known - now)) }
+    // A fresh listing speaks for a name once; after that its absence has a lifetime of its own.
+    if known == nil, hasFreshListing(directory, now) { return .answer(noteAbsent(id, now: now)) }
+    return .ask(
+      Question(
+        id: id, key: key,
+        subject: .discover(besideFiles: directories[directory].hasFiles, wasAbsent: known != nil)))
+  }
+
+  /// The name does not exist, as of now.
+  mutating func noteAbsent(_ id: NameID, now: Instant) -> LookupAnswer {
+    setAbsent(id, until: now + rules.negative, now: now)
+    return .absent(timeout: min(rules.negative, Self.longestTimeout))
+  }
+
+  /// A live name's answer, counted for so many look-ups.
+  mutating func answer(_ directory: Int, _ slot: Int, count: UInt64 = 1, now: Instant) -> LookupAnswer {
+    let entry = directories[directory].table[slot]
+    if entry.kind == .directory {
+      nodes.retain(directories[Int(entry.link)].node, count)
+      return .found(directoryEntry(Int(entry.link)))
+    }
+    nodes.retain(fileNode(directory, slot), count)
+    return .found(fileEntry(directory, slot, now: now))
+  }
+
+  func directoryEntry(_ directory: Int) -> NodeEntry {
+    NodeEntry(
+      attributes: directoryAttributes(directory), entryTimeout: Self.longestTimeout,
+      attributeTimeout: Self.longestTimeout)
+  }
+
+  func fileEntry(_ directory: Int, _ slot: Int, now: Instant) -> NodeEntry {
+    let entry = directories[directory].table[slot]
+    let remaining = entry.validated + lifetime(directory, slot) - now
+    return NodeEntry(
+      attributes: fileAttributes(entry.link, key: key(directory, slot), entry.revision),
+      entryTimeout: min(max(remaining, .zero), Self.longestTimeout), attributeTimeout: Self.longestTimeout)
+  }
+
+  /// The node of a name's current revision, made when the kernel has none.
+  mutating func fileNode(_ directory: Int, _ slot: Int) -> UInt32 {
+    let known = directories[directory].table[slot].link
+    if known != 0 { return known }
+    let node = nodes.add(.file, directory: directory, slot: slot)
+    directories[directory].table.update(slot) { $0.link = node }
+    return node
+  }
+
+  func directoryAttributes(_ directory: Int) -> NodeAttributes {
+    NodeAttributes(
+      node: nodes.id(directories[directory].node),
+      inode: directory == 0 ? 1 : inode(stableHash(directories[directory].key)), isDirectory: true, size: 4096,
+      modified: directories[directory].modified)
+  }
+
+  func fileAttributes(_ node: UInt32, key: ObjectKey, _ revision: ObjectRevision) -> NodeAttributes {
+    NodeAttributes(
+      node: node == 0 ? NodeID(rawValue: 0) : nodes.id(node),
+      inode: inode(stableHash(key.bytes + [0] + (revision.etag?.bytes ?? []))), isDirectory: false,
+      size: revision.size, modified: revision.modified ?? 0)
+  }
+
+  /// 0 and 1 have meanings of their own, and some programs read inode numbers as signed.
+  private func inode(_ hash: UInt64) -> UInt64 { max(2, hash >> 1) }
+
+  func attributes(of id: NodeID) -> NodeAttributes? {
+    guard let index = nodes.index(id) else { return nil }
+    let node = nodes[index]
+    switch node.role {
+    case .directory: return directoryAttributes(Int(node.directory))
+    case .file:
+      let (directory, slot) = (Int(node.directory), Int(node.slot))
+      return fileAttributes(
+        index, key: key(directory, slot), directories[directory].table[slot].revision)
+    case .superseded:
+      guard let old = nodes.superseded[index] else { return nil }
+      return fileAttributes(index, key: old.key, old.revision)
+    case .free: return nil
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// Small questions to the namespace, and small notes in it.
+import MirrorPlatform
+import MirrorStore
+
+extension Namespace {
+  /// The directory that a node number stands for.
+  func directoryIndex(_ id: NodeID) -> Int? {
+    guard let index = nodes.index(id), nodes[index].role == .directory else { return nil }
+    return Int(nodes[index].directory)
+  }
+
+  /// The slot of a name that exists.
+  func slot(of id: NameID) -> Int? {
+    guard let slot = directories[id.directory].table.find(id.name[...]),
+      directories[id.directory].table[slot].kind != .none
+    else { return nil }
+    return slot
+  }
+
+  /// The slot of a name that is a file.
+  func fileSlot(of id: NameID) -> Int? {
+    guard let slot = slot(of: id), directories[id.directory].table[slot].kind == .file else { return nil }
+    return slot
+  }
+
+  /// Whether a look-up of the name can be answered now.
+  func canAnswer(_ id: NameID, _ now: Instant) -> Bool {
+    guard let slot = slot(of: id) else { return false }
+    return directories[id.directory].table[slot].kind == .directory || isFresh(id.directory, slot, now)
+  }
+
+  func absenceLeft(_ id: NameID, _ now: Instant) -> Duration { max(.zero, (absent[id] ?? now) - now) }
+
+  /// A stale answer may be given: the rules bound its age (stale-if-error, RFC 5861 §4).
+  func mayServeStale(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
+    let entry = directories[directory].table[slot]
+    guard entry.kind == .file else { return false }
+    guard let bound = rules.staleIfError else { return true }
+    return now < entry.validated + lifetime(directory, slot) + bound
+  }
+
+  mutating func noteAnswered(_ directory: Int, _ slot: Int, _ now: Instant) {
+    directories[directory].table.update(slot) { $0.answered = now }
+  }
+
+  /// Whether the cache holds bytes of a name's revision.
+  mutating func noteCached(_ directory: Int, _ slot: Int, _ cached: Bool) {
+    directories[directory].table.update(slot) {
+      $0.recalled = true
+      $0.cached = cached
+    }
+  }
+
+  mutating func noteRecalled(_ directory: Int, _ slot: Int) {
+    directories[directory].table.update(slot) { $0.recalled = true }
+  }
+
+  /// A GET shows another ETag than the listing did for what is plainly the same object.
+  mutating func noteTagDifference(_ id: NameID, _ seen: ObjectRevision) {
+    guard !listedTagsDiffer, let slot = fileSlot(of: id) else { return }
+    let entry = directories[id.directory].table[slot]
+    let known = entry.revision
+    if entry.listedOnly, known.etag != nil, known.etag != seen.etag, known.size == seen.size,
+      known.modified != nil, known.modified == seen.modified
+    {
+      listedTagsDiffer = true
+    }
+  }
+
+  /// The kernel gives look-ups back. Returns the place of a node that nobody uses any more.
+  mutating func forget(_ id: NodeID, count: UInt64) -> (index: UInt32, node: Node)? {
+    guard let index = nodes.index(id) else { return nil }
+    let node = nodes[index]
+    guard nodes.release(index, count: count), node.role != .directory else { return nil }
+    if node.role == .file {
+      directories[Int(node.directory)].table.update(Int(node.slot)) { $0.link = 0 }
+    }
+    nodes.remove(index)
+    return (index, node)
+  }
+
+  /// Marks a name, or all names of a directory and below, as stale; the number of files and listings marked.
+  mutating func expire(_ directory: Int, _ name: ArraySlice<UInt8>? = nil) -> Int {
+    if let name {
+      guard let slot = directories[directory].table.find(name) else { return 0 }
+      return expire(directory, slot: slot)
+    }
+    var count = directories[directory].hasListing ? 1 : 0
+    directories[directory].listed = .distantPast
+    for slot in 0..<directories[directory].table.count { count += expire(directory, slot: slot) }
+    return count
+  }
+
+  private mutating func expire(_ directory: Int, slot: Int) -> Int {
+    let entry = directories[directory].table[slot]
+    if entry.kind == .directory { return expire(Int(entry.link)) }
+    guard entry.kind == .file else { return 0 }
+    directories[directory].table.update(slot) {
+      $0.validated = .distantPast
+      $0.answered = .distantPast
+    }
+    if entry.link != 0 {
+      effects.notices.append(
+        .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
+    }
+    return 1
+  }
+
+  /// Absent names below a directory (or all) are unknown again.
+  mutating func expireAbsences(below key: [UInt8]) {
+    for id in absent.keys where (directories[id.directory].key + id.name).starts(with: key) {
+      forgetAbsence(id.directory, id.name[...])
+    }
+  }
+}

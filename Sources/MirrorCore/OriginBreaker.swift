@@ -1,0 +1,145 @@
+// Whether the origin can be asked at all: an outage is found out once, not by every reader.
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+/// When an outage begins and how often it is probed: the policy, with no clock of its own.
+struct BreakerPolicy {
+  /// Failures on so many different subjects, with no success between, cast doubt on the origin itself.
+  static let suspicion = 3
+
+  enum Verdict { case nothing, probe, open }
+
+  private var failing: Set<String> = []
+
+  mutating func failed(_ error: StoreError) -> Verdict {
+    guard error.isOriginFailure else { return .nothing }
+    if error.isConnectionFailure { return .open }
+    failing.insert(error.subject)
+    return failing.count >= Self.suspicion || error.code == .noSuchBucket ? .probe : .nothing
+  }
+
+  mutating func succeeded() { failing.removeAll(keepingCapacity: true) }
+
+  /// The pause before probe `number` (from 0) of an outage.
+  static func pause(beforeProbe number: Int) -> Duration {
+    min(.milliseconds(250 << min(number, 5)), .seconds(5))
+  }
+}
+
+/// Passes requests on while the origin answers; fails them at once while it does not.
+final class OriginBreaker: ObjectStore {
+  private struct State {
+    var policy = BreakerPolicy()
+    var offlineSince: WallTime?
+    var cause: StoreError?
+    var isProbing = false
+  }
+
+  private let store: any ObjectStore
+  private let clock: any Clock
+  private let log: Log
+  private let state: Mutex<State>
+  private let forcedOffline: Bool
+
+  init(_ store: any ObjectStore, forcedOffline: Bool, clock: any Clock, log: Log) {
+    self.store = store
+    self.clock = clock
+    self.log = log
+    self.forcedOffline = forcedOffline
+    var initial = State()
+    if forcedOffline { initial.offlineSince = clock.wall() }
+    state = Mutex(initial)
+  }
+
+  /// Since when the origin has not been asked; nil while it answers.
+  var offlineSince: WallTime? { state.withLock { $0.offlineSince } }
+
+  func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
+    try await passing("GetObject") { () throws(StoreError) in try await store.get(request, into: sink) }
+  }
+  func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
+    try await passing("HeadObject") { () throws(StoreError) in try await store.head(request) }
+  }
+  func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
+    try await passing("ListObjectsV2") { () throws(StoreError) in try await store.list(request) }
+  }
+  func probe(deadline: Instant?) async throws(StoreError) {
+    try await passing("HeadBucket") { () throws(StoreError) in try await store.probe(deadline: deadline) }
+  }
+
+  private func passing<Answer>(
+    _ operation: String, _ body: () async throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
+    if let refusal = state.withLock({ $0.offlineSince == nil ? nil : $0.cause ?? Self.offline }) {
+      throw StoreError(refusal.code, operation: operation, subject: refusal.subject, message: refusal.message)
+    }
+    do throws(StoreError) {
+      let answer = try await body()
+      state.withLock { $0.policy.succeeded() }
+      return answer
+    } catch {
+      note(error)
+      throw error
+    }
+  }
+
+  private static let offline = StoreError(
+    .unreachable, operation: "", subject: "the origin", message: "the mount is offline (--offline)")
+
+  private func note(_ error: StoreError) {
+    let verdict = state.withLock { state -> BreakerPolicy.Verdict in
+      if !error.isOriginFailure && error.code != .cancelled { state.policy.succeeded() }
+      let verdict = state.policy.failed(error)
+      guard verdict != .nothing, !state.isProbing else { return .nothing }
+      state.isProbing = true
+      if verdict == .open { open(&state, error) }
+      return verdict
+    }
+    guard verdict != .nothing else { return }
+    if verdict == .open { warn(error) }
+    Task { await watch(error, isOpen: verdict == .open) }
+  }
+
+  private func open(_ state: inout State, _ error: StoreError) {
+    state.offlineSince = clock.wall()
+    state.cause = error
+  }
+
+  private func warn(_ error: StoreError) {
+    log.warning("the origin can't be reached; serving what is cached: \(error)")
+  }
+
+  /// Asks whether the bucket answers until it does; a doubt that the first answer settles opens nothing.
+  private func watch(_ cause: StoreError, isOpen: Bool) async {
+    var isOpen = isOpen
+    var number = 0
+    while true {
+      if isOpen { try? await Task.sleep(for: BreakerPolicy.pause(beforeProbe: number)) }
+      number += 1
+      do throws(StoreError) {
+        try await store.probe(deadline: clock.now() + .seconds(5))
+        break
+      } catch {
+        if answers(error, cause) { break }
+        if !isOpen {
+          isOpen = true
+          state.withLock { open(&$0, error) }
+          warn(error)
+        }
+      }
+    }
+    state.withLock {
+      $0.policy.succeeded()
+      $0.offlineSince = nil
+      $0.cause = nil
+      $0.isProbing = false
+    }
+    if isOpen { log.notice("the origin answers again") }
+  }
+
+  /// A refusal is an answer, unless it was the identity that failed.
+  private func answers(_ error: StoreError, _ cause: StoreError) -> Bool {
+    !error.isOriginFailure && cause.code != .credentials && error.code != .cancelled
+  }
+}

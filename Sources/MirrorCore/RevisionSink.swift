@@ -1,0 +1,74 @@
+// The answer to a question about a name: its head is the answer, its body the content.
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+/// Takes a GET that a look-up sent: answers the look-up at the head, and lets the body stream into the cache.
+final class RevisionSink: ObjectSink {
+  private weak let mirror: BucketMirror?
+  private let question: Question
+  private let flight: UInt64
+  private let requested: Instant
+  private let state = Mutex<(begun: Bool, run: FetchRun?)>((false, nil))
+
+  init(mirror: BucketMirror, question: Question, flight: UInt64, requested: Instant) {
+    self.mirror = mirror
+    self.question = question
+    self.flight = flight
+    self.requested = requested
+  }
+
+  var hasBegun: Bool { state.withLock { $0.begun } }
+
+  func begin(_ head: ObjectHead) -> Bool {
+    let run = mirror?.arrived(question.id, head, requested: requested)
+    state.withLock { $0 = (true, run) }
+    mirror?.settle(question.id, flight)
+    return run != nil
+  }
+
+  func receive(_ bytes: RawSpan) -> Bool { state.withLock { $0.run }?.receive(bytes) ?? false }
+
+  /// The transfer is over.
+  func end(_ error: StoreError?) {
+    let run = state.withLock { state in
+      defer { state.run = nil }
+      return state.run
+    }
+    run?.end(error)
+  }
+}
+
+extension BucketMirror {
+  /// The head of a 200 or 206: this is the name's current revision. Returns where its body goes, if it is wanted.
+  func arrived(_ id: NameID, _ head: ObjectHead, requested: Instant) -> FetchRun? {
+    let file = change { state, _ -> MirroredFile? in
+      state.namespace.noteTagDifference(id, head.revision)
+      let change = state.namespace.setFile(
+        id.directory, id.name[...], head.revision, storageClass: head.metadata.storageClass, vouched: requested,
+        by: .object)
+      guard change != .hidden, change != .outdated,
+        let slot = state.namespace.fileSlot(of: id)
+      else { return nil }
+      state.namespace.noteRecalled(id.directory, slot)
+      let entry = state.namespace.directories[id.directory].table[slot]
+      // Content that is thought to be here already is not written twice.
+      if change == .unchanged, entry.cached { return nil }
+      state.served.fetched += 1
+      return self.content(FileID(id.directory, slot), &state)
+    }
+    return file?.fill(from: head)
+  }
+
+  /// The content of a name's current revision.
+  func content(_ id: FileID, _ state: inout State) -> MirroredFile {
+    state.moveRetired()
+    if let file = state.files[id] { return file }
+    let (directory, slot) = (Int(id.directory), Int(id.slot))
+    let file = MirroredFile(
+      id: id, key: state.namespace.key(directory, slot),
+      revision: state.namespace.directories[directory].table[slot].revision, sources: sources, owner: self)
+    state.files[id] = file
+    return file
+  }
+}

@@ -1,0 +1,35 @@
+// Which request answers a question about a name most cheaply. A pure value: knowledge in, request out.
+import MirrorCache
+import MirrorStore
+
+struct ValidationPlanner {
+  /// Up to this size a validation asks for the whole object: if it changed, no second request is needed.
+  static let wholeLimit: Int64 = 256 << 10
+  /// Of a larger one, or one of unknown size, it asks for the first block.
+  static let head = ByteRange(0, Blob.blockSize)
+
+  enum Request: Equatable {
+    /// GET, answered 304 while the revision is current.
+    case validate(EntityTag, ByteRange?)
+    /// GET of the first bytes: the name is probably a file.
+    case fetch(ByteRange?)
+    /// LIST of the keys that begin with the name: it says whether a file or a directory is there, and what else is
+    /// near, in one request.
+    case sample
+  }
+
+  /// A name whose revision is known but no longer fresh.
+  func validation(of revision: ObjectRevision, cached: Bool) -> Request {
+    // A range of an empty object is an error (416), and all of it is nothing.
+    let range = revision.size == 0 ? nil : revision.size <= Self.wholeLimit ? ByteRange(0, Self.wholeLimit) : Self.head
+    guard let tag = revision.etag, !tag.bytes.isEmpty else { return .fetch(range) }
+    // A small object that is not here will be read, if at all, whole: asking for it now saves the second request.
+    return cached || revision.size > Self.wholeLimit ? .validate(tag, range) : .fetch(range)
+  }
+
+  /// A name of which nothing is known. Where files are known to lie, one more is likely and a GET is a twelfth of
+  /// a LIST; a name that was absent before is asked for in the one way that settles both file and directory.
+  func discovery(besideFiles: Bool, wasAbsent: Bool) -> Request {
+    besideFiles && !wasAbsent ? .fetch(Self.head) : .sample
+  }
+}

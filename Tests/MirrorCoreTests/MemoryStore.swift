@@ -1,0 +1,144 @@
+// A bucket in memory that counts what it is asked and fails when told to.
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+final class MemoryStore: ObjectStore {
+  struct Object {
+    var body: [UInt8]
+    var tag: String
+    var modified: Int64 = 1_600_000_000
+  }
+
+  private struct State {
+    var objects: [ObjectKey: Object] = [:]
+    var log: [String] = []
+    var failure: StoreError.Code?
+    var pageSize = 1000
+    var version = 0
+    var gate: [CheckedContinuation<Void, Never>]?
+  }
+  private let state = Mutex(State())
+
+  @discardableResult
+  func put(_ key: String, _ body: String) -> Self {
+    state.withLock {
+      $0.version += 1
+      $0.objects[ObjectKey(key)] = Object(body: Array(body.utf8), tag: "\"tag-\($0.version)\"")
+    }
+    return self
+  }
+  func put(bytes key: [UInt8], _ body: [UInt8]) {
+    state.withLock {
+      $0.version += 1
+      $0.objects[ObjectKey(key)] = Object(body: body, tag: "\"tag-\($0.version)\"")
+    }
+  }
+  func delete(_ key: String) { state.withLock { $0.objects[ObjectKey(key)] = nil } }
+  func fail(_ code: StoreError.Code?) { state.withLock { $0.failure = code } }
+  func setPageSize(_ size: Int) { state.withLock { $0.pageSize = size } }
+  /// What was asked since the last call: `get key 0-9 if-none-match`, `list prefix flat`, …
+  func takeLog() -> [String] {
+    state.withLock { state in
+      defer { state.log = [] }
+      return state.log
+    }
+  }
+  /// Holds every answer back until `openGate`.
+  func closeGate() { state.withLock { $0.gate = [] } }
+  func openGate() {
+    let waiting = state.withLock { state in
+      defer { state.gate = nil }
+      return state.gate ?? []
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  private func passGate() async {
+    await withCheckedContinuation { continuation in
+      let pass = state.withLock { state in
+        if state.gate == nil { return true }
+        state.gate?.append(continuation)
+        return false
+      }
+      if pass { continuation.resume() }
+    }
+  }
+
+  private func enter(_ line: String, _ subject: String) async throws(StoreError) {
+    let failure = state.withLock { state in
+      state.log.append(line)
+      return state.failure
+    }
+    await passGate()
+    if let failure { throw StoreError(failure, operation: "Test", subject: subject, message: "told to fail") }
+  }
+
+  func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
+    var line = "get \(request.key)"
+    if let range = request.range { line += " \(range.start)-\(range.end.map { "\($0)" } ?? "")" }
+    switch request.condition {
+    case .none: break
+    case .ifMatch: line += " if-match"
+    case .ifNoneMatch: line += " if-none-match"
+    }
+    try await enter(line, "\(request.key)")
+    func error(_ code: StoreError.Code, _ status: Int) -> StoreError {
+      StoreError(code, operation: "GetObject", subject: "\(request.key)", status: status, message: "no")
+    }
+    guard let object = state.withLock({ $0.objects[request.key] }) else { throw error(.notFound, 404) }
+    switch request.condition {
+    case .ifNoneMatch(let tag) where tag == EntityTag(object.tag): return .notModified(modified: nil)
+    case .ifMatch(let tag) where tag != EntityTag(object.tag): throw error(.preconditionFailed, 412)
+    default: break
+    }
+    let size = Int64(object.body.count)
+    let start = request.range?.start ?? 0
+    if request.range != nil, start >= size { throw error(.rangeNotSatisfiable, 416) }
+    let end = min(size, request.range?.end ?? size)
+    let head = ObjectHead(
+      metadata: ObjectMetadata(
+        revision: ObjectRevision(etag: EntityTag(object.tag), size: size, modified: object.modified)),
+      start: start, end: end)
+    guard sink.begin(head) else { return .ended }
+    let body = Array(object.body[Int(start)..<Int(end)])
+    return sink.receive(body.span.bytes) ? .delivered(head) : .ended
+  }
+
+  func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
+    try await enter("head \(request.key)", "\(request.key)")
+    throw StoreError(.notFound, operation: "HeadObject", subject: "\(request.key)", message: "not asked for")
+  }
+
+  func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
+    try await enter("list \(request.prefix) \(request.delimited ? "delimited" : "flat")", "list")
+    return state.withLock { state in
+      let after = request.continuation.map { ObjectKey($0) } ?? request.startAfter
+      var page = ListPage(objects: [], prefixes: [], next: nil)
+      for (key, object) in state.objects.sorted(by: { $0.key < $1.key }) {
+        guard key.bytes.starts(with: request.prefix.bytes) else { continue }
+        let rest = key.bytes[request.prefix.bytes.count...]
+        var group: ObjectKey?
+        if request.delimited, let slash = rest.firstIndex(of: 0x2F) { group = ObjectKey(Array(key.bytes[...slash])) }
+        if let after, (group ?? key) <= after { continue }
+        if let group, page.prefixes.last == group { continue }
+        if page.objects.count + page.prefixes.count == state.pageSize {
+          page.next = max(page.objects.last?.key ?? ObjectKey(""), page.prefixes.last ?? ObjectKey("")).description
+          break
+        }
+        if let group {
+          page.prefixes.append(group)
+        } else {
+          page.objects.append(
+            ListedObject(
+              key: key,
+              revision: ObjectRevision(
+                etag: EntityTag(object.tag), size: Int64(object.body.count), modified: object.modified)))
+        }
+      }
+      return page
+    }
+  }
+
+  func probe(deadline: Instant?) async throws(StoreError) { try await enter("probe", "bucket") }
+}

@@ -1,0 +1,104 @@
+// s3mirror(7), NAMES: which key appears under which name.
+import MirrorCore
+import MirrorPlatform
+import MirrorStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct NamesTests {
+  private func tree(_ keys: [String], pageSize: Int = 1000) async throws -> (MirrorFixture, [String]) {
+    let fixture = try MirrorFixture()
+    for key in keys { fixture.store.put(key, "content of \(key)") }
+    fixture.store.setPageSize(pageSize)
+    var found: [String] = []
+    var open = [""]
+    while let directory = open.popLast() {
+      for name in try await fixture.list(directory).get() {
+        let path = directory.isEmpty ? name : "\(directory)/\(name)"
+        guard let node = await fixture.node(path) else { continue }
+        found.append(node.isDirectory ? path + "/" : path)
+        if node.isDirectory { open.append(path) }
+      }
+    }
+    return (fixture, found.sorted())
+  }
+
+  @Test(arguments: [1, 2, 3, 1000])
+  func `a directory wins over a file of its name, whatever the order and the pages`(_ pageSize: Int) async throws {
+    let (fixture, found) = try await tree(["a", "a-b", "a/b", "m", "m/", "x/y", "x/y/z"], pageSize: pageSize)
+    #expect(found == ["a-b", "a/", "a/b", "m/", "x/", "x/y/", "x/y/z"])
+    #expect(fixture.mirror.hiddenKeys().map(\.key.description) == ["a", "m", "m/", "x/y"])
+    #expect(await fixture.read("a/b") == "content of a/b")
+    await fixture.close()
+  }
+
+  @Test(arguments: [1, 1000])
+  func `keys without a name are hidden, their neighbours are not`(_ pageSize: Int) async throws {
+    let long = String(repeating: "b", count: 256)
+    let (fixture, found) = try await tree(
+      ["/x", "a//b", "a///c", "a/ok", "d/./x", "d/../y", "d/ok", "e/", "l/\(long)", "l/ok", "n/\0", "ok"],
+      pageSize: pageSize)
+    #expect(found == ["a/", "a/ok", "d/", "d/ok", "e/", "l/", "l/ok", "n/", "ok"])
+    #expect(await fixture.read("a/ok") == "content of a/ok")
+    #expect(fixture.mirror.status().hiddenKeys >= 6)
+    await fixture.close()
+  }
+
+  @Test func `names are bytes: canonically equal ones stay apart, and need not be UTF-8`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("n/\u{e9}", "composed").put("n/e\u{301}", "decomposed")
+    fixture.store.put(bytes: Array("n/".utf8) + [0xFF, 0xFE], Array("bytes".utf8))
+    #expect(try await fixture.list("n").get().count == 3)
+    #expect(await fixture.read("n/\u{e9}") == "composed")
+    #expect(await fixture.read("n/e\u{301}") == "decomposed")
+    await fixture.close()
+  }
+
+  @Test func `a deep path in a small bucket costs one listing and one GET`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("a/b/c/d/e/f.png", "deep").put("a/b/c/d/e/g.png", "beside")
+    #expect(await fixture.read("a/b/c/d/e/f.png") == "deep")
+    #expect(fixture.store.takeLog() == ["list a flat", "get a/b/c/d/e/f.png if-match"])
+    #expect(await fixture.read("a/b/c/d/e/g.png") == "beside")
+    #expect(fixture.store.takeLog().count == 1)
+    await fixture.close()
+  }
+
+  @Test func `one file in a large directory never lists it`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.setPageSize(10)
+    for number in 100..<200 { fixture.store.put("big/f\(number)", "\(number)") }
+    #expect(await fixture.read("big/f177") == "177")
+    #expect(fixture.store.takeLog().count <= 3)
+    #expect(await fixture.errno("big/missing") == .noEntry)
+    #expect(fixture.store.takeLog().count <= 2)
+    await fixture.close()
+  }
+
+  @Test func `a walk of twenty directories costs one page each at most`() async throws {
+    let keys = (0..<20).flatMap { directory in (0..<10).map { "top/d\(directory)/f\($0)" } }
+    let fixture = try MirrorFixture()
+    fixture.store.setPageSize(50)
+    for key in keys { fixture.store.put(key, key) }
+    var count = 0
+    for directory in try await fixture.list("top").get() {
+      count += try await fixture.list("top/\(directory)").get().count
+    }
+    #expect(count == 200)
+    #expect(fixture.store.takeLog().count <= 23)
+    await fixture.close()
+  }
+
+  @Test func `a listing shows what came and what went`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("d/1", "1").put("d/2", "2").put("e/1", "1")
+    #expect(await fixture.list("d") == .success(["1", "2"]))
+    fixture.store.delete("d/1")
+    fixture.store.delete("e/1")
+    fixture.store.put("d/3", "3")
+    fixture.clock.advance(.seconds(61))
+    #expect(await fixture.list("d") == .success(["2", "3"]))
+    #expect(try await fixture.list("").get() == ["d"])
+    #expect(await fixture.errno("d/1") == .noEntry)
+    await fixture.close()
+  }
+}

@@ -1,0 +1,77 @@
+// Promise 5: what is here is served while the origin is not.
+import MirrorCore
+import MirrorPlatform
+import MirrorStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct OutageTests {
+  @Test(arguments: [StoreError.Code.unreachable, .timeout, .serverError, .throttled, .malformedResponse, .credentials])
+  func `a stale copy is served when the origin fails, a cold name is an error and never absent`(
+    _ code: StoreError.Code
+  ) async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("f", "good").put("cold", "never read")
+    #expect(await fixture.read("f") == "good")
+    #expect(await fixture.list("") == .success(["cold", "f"]))
+    fixture.clock.advance(.seconds(120))
+    fixture.store.fail(code)
+    #expect(await fixture.read("f") == "good")
+    #expect(await fixture.list("") == .success(["cold", "f"]))
+    #expect(await fixture.errno("never-seen") == (code == .credentials ? .accessDenied : .inputOutput))
+    let cold = try #require(await fixture.node("cold"))
+    #expect(await fixture.read(cold) == .failure(code == .credentials ? .accessDenied : .inputOutput))
+    #expect(fixture.mirror.status().served.stale > 0)
+    await fixture.close()
+  }
+
+  @Test func `definite answers are obeyed`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("f", "good").put("g", "kept")
+    #expect(await fixture.read("f") == "good")
+    fixture.clock.advance(.seconds(61))
+    fixture.store.fail(.accessDenied)
+    #expect(await fixture.errno("f") == .accessDenied)
+    fixture.store.fail(nil)
+    #expect(await fixture.read("f") == "good", "a refusal does not cost the copy")
+    fixture.store.delete("f")
+    fixture.clock.advance(.seconds(61))
+    #expect(await fixture.errno("f") == .noEntry)
+    await fixture.close()
+  }
+
+  @Test func `a start without the origin serves what an earlier run cached`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("d/f", "good")
+    _ = try await fixture.mirror.start()
+    #expect(await fixture.read("d/f") == "good")
+    await fixture.close()
+    let again = try MirrorFixture(in: fixture.directory)
+    again.clock.advance(.seconds(7200))
+    again.store.fail(.unreachable)
+    #expect(try await again.mirror.start() == false)
+    #expect(await again.read("d/f") == "good")
+    #expect(await again.list("d") == .success(["f"]))
+    await again.close()
+  }
+
+  @Test func `a start with nothing cached and no origin fails`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.fail(.unreachable)
+    await #expect(throws: StoreError.self) { try await fixture.mirror.start() }
+    await fixture.close()
+  }
+
+  @Test func `stale-if-error bounds the age of what is served`() async throws {
+    var rules = FreshnessRules()
+    rules.staleIfError = .seconds(100)
+    let fixture = try MirrorFixture(rules)
+    fixture.store.put("f", "good")
+    #expect(await fixture.read("f") == "good")
+    fixture.store.fail(.serverError)
+    fixture.clock.advance(.seconds(150))
+    #expect(await fixture.read("f") == "good")
+    fixture.clock.advance(.seconds(20))
+    #expect(await fixture.errno("f") == .inputOutput)
+    await fixture.close()
+  }
+}
