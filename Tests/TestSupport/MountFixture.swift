@@ -151,6 +151,19 @@ extension MountFixture {
   public func list(_ name: String = "") async throws -> [String] {
     try await blocking { [path = path(name)] in try FileSystem.list(path).sorted() }
   }
+  /// An extended attribute of a file; nil where there is none, throws with the errno's name otherwise.
+  public func extendedAttribute(_ attribute: String, of name: String) async throws -> String? {
+    // getxattr(2) is out of Swift's sight.
+    let script = """
+      import errno, os, sys
+      try: sys.stdout.write(os.getxattr(sys.argv[1], sys.argv[2]).decode())
+      except OSError as error: sys.exit(errno.errorcode[error.errno])
+      """
+    let result = try await run(["python3", "-c", script, path(name), attribute])
+    if result.succeeded { return result.output }
+    if result.errors == "ENODATA\n" { return nil }
+    throw SystemFailure(message: result.errors)
+  }
   /// The errno of a call that fails; nil where it succeeds.
   public func errno(of body: () async throws -> Void) async -> Errno? {
     do { try await body() } catch { return error as? Errno ?? Errno(rawValue: -1) }
