@@ -32,7 +32,7 @@ public enum ControlClient {
       // Its descriptors close shortly before it is gone.
       let clock = SystemClock()
       let start = clock.now()
-      while let process, ThisProcess.exists(process), clock.now() - start < .seconds(1) { pause(.milliseconds(5)) }
+      while let process, Processes.isRunning(process), clock.now() - start < .seconds(1) { pause(.milliseconds(5)) }
       return true
     }
   }

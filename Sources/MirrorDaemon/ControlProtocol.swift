@@ -5,6 +5,8 @@ import MirrorPlatform
 public struct ControlRequest: Equatable, Sendable {
   public enum Verb: String, CaseIterable, Sendable {
     case status, statusJSON = "status-json", refresh, explain, explainJSON = "explain-json", hidden
+    /// Unmount unless it is in use; from sight, even then.
+    case unmount, detach
     /// Unmount, flush and end. The connection closes when the process is gone.
     case stop
     /// No question: the connection closes when the process is gone.

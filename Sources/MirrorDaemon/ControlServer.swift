@@ -27,8 +27,15 @@ public final class ControlServer: Sendable {
 
   public func start() {
     startThread("control") { [self] in
-      while let connection = try? socket.accept() {
-        startThread("control-answer") { [self] in answer(connection) }
+      while true {
+        do throws(Errno) {
+          let connection = try socket.accept()
+          startThread("control-answer") { [self] in answer(connection) }
+        } catch {
+          if error == .invalid { return }
+          // Out of descriptors, most likely: others will be closed.
+          pause(.milliseconds(100))
+        }
       }
     }
   }

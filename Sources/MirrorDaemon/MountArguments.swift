@@ -127,12 +127,13 @@ private struct MountArguments {
     }
     guard !positionals[1].isEmpty else { throw CommandFailure(.usage, "MOUNTPOINT is empty") }
     var settings = MountSettings(source: try Source(parsing: positionals[0]), mountPoint: positionals[1])
-    settings.noExecute = noExecute
     for (spelling, option, value) in options {
       do throws(OptionProblem) { try option.apply(&settings, value) } catch {
         throw CommandFailure(.usage, "option '\(spelling) \(value)': \(error.text)")
       }
     }
+    // The kernel executes nothing that has no x bit, so noexec needs no word from the mount.
+    if noExecute { settings.fileMode &= ~0o111 }
     return settings
   }
 

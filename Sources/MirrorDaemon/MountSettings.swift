@@ -31,7 +31,6 @@ public struct MountSettings: Sendable {
   public var group = ThisProcess.group
   public var fileMode: UInt32 = 0o444
   public var directoryMode: UInt32 = 0o555
-  public var noExecute = false
 
   // The process.
   public var foreground = false
@@ -59,13 +58,18 @@ public func defaultCacheDirectory() -> String {
 
 /// A path from the root, without `.`, `..`, doubled or trailing slashes; links are not followed.
 public func absolutePath(_ path: String) -> String {
-  var parts: [Substring] = []
-  for part in (path.hasPrefix("/") ? path : ThisProcess.currentDirectory + "/" + path).split(separator: "/") {
-    switch part {
-    case ".": break
-    case "..": _ = parts.popLast()
+  String(decoding: absolutePath(Array(path.utf8)), as: UTF8.self)
+}
+
+func absolutePath(_ path: [UInt8]) -> [UInt8] {
+  let whole = path.first == 0x2F ? path : ThisProcess.currentDirectory + [0x2F] + path
+  var parts: [ArraySlice<UInt8>] = []
+  for part in whole.split(separator: 0x2F) {
+    switch Array(part) {
+    case [0x2E]: break
+    case [0x2E, 0x2E]: _ = parts.popLast()
     default: parts.append(part)
     }
   }
-  return "/" + parts.joined(separator: "/")
+  return [0x2F] + parts.joined(separator: [0x2F])
 }

@@ -1,9 +1,9 @@
 // What is mounted: a bucket, and the part of it below a prefix.
 public import MirrorStore
 
-/// SOURCE of the command line: `BUCKET`, `BUCKET/PREFIX`, `s3://BUCKET/PREFIX`, or the ARN of a bucket.
+/// SOURCE of the command line: `BUCKET`, `BUCKET/PREFIX`, `s3://BUCKET/PREFIX`, an ARN of a bucket or access point.
 public struct Source: Equatable, Sendable {
-  /// The bucket's name, or an access point's alias.
+  /// The bucket's name, or an access point's alias or ARN.
   public let bucket: String
   /// Empty, or ends in `/`.
   public let prefix: ObjectKey
@@ -12,10 +12,14 @@ public struct Source: Equatable, Sendable {
 
   public init(parsing text: String) throws(CommandFailure) {
     written = text
-    var rest = Substring(text)
     if text.hasPrefix("arn:") {
-      rest = try Self.resource(ofARN: text)
-    } else if let scheme = text.range(of: "://") {
+      let (name, path) = try Self.parts(ofARN: text)
+      bucket = name
+      prefix = Self.prefix(path)
+      return
+    }
+    var rest = Substring(text)
+    if let scheme = text.range(of: "://") {
       guard text[..<scheme.lowerBound].lowercased() == "s3" else {
         throw Self.invalid(text, "only s3:// is understood; an endpoint goes into --endpoint-url")
       }
@@ -23,24 +27,33 @@ public struct Source: Equatable, Sendable {
     }
     let slash = rest.firstIndex(of: "/") ?? rest.endIndex
     bucket = String(rest[..<slash])
-    var path = rest[slash...].dropFirst()
-    if path.hasSuffix("/") { path = path.dropLast() }
-    prefix = ObjectKey(path.isEmpty ? "" : path + "/")
+    prefix = Self.prefix(rest[slash...].dropFirst())
     if let problem = Self.problem(of: bucket) { throw Self.invalid(text, problem) }
+  }
+
+  private static func prefix(_ path: Substring) -> ObjectKey {
+    let path = path.hasSuffix("/") ? path.dropLast() : path
+    return ObjectKey(path.isEmpty ? "" : path + "/")
   }
 
   private static func invalid(_ text: String, _ problem: String) -> CommandFailure {
     CommandFailure(.usage, "source '\(text)': \(problem)")
   }
 
-  /// `arn:PARTITION:s3:::BUCKET[/PREFIX]`; access points are reached by their alias.
-  private static func resource(ofARN text: String) throws(CommandFailure) -> Substring {
+  /// `arn:PARTITION:s3:::BUCKET[/PREFIX]`, `arn:PARTITION:s3:REGION:ACCOUNT:accesspoint/NAME[/PREFIX]`.
+  private static func parts(ofARN text: String) throws(CommandFailure) -> (name: String, path: Substring) {
     let fields = text.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
-    guard fields.count == 6 else { throw invalid(text, "this is not a complete ARN (arn:aws:s3:::BUCKET)") }
-    guard fields[2] == "s3", !fields[5].hasPrefix("accesspoint") else {
-      throw invalid(text, "ARNs of access points are not supported; use the access point's alias (NAME-…-s3alias)")
+    guard fields.count == 6, fields[2] == "s3", !fields[5].isEmpty else {
+      throw invalid(text, "this is not the ARN of a bucket (arn:aws:s3:::BUCKET) or access point")
     }
-    return fields[5]
+    let words = fields[5].split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    if words[0] == "accesspoint", words.count > 1 {
+      let path = words.count == 3 ? words[2] : ""
+      return (String(text.dropLast(path.isEmpty ? (words.count == 3 ? 1 : 0) : path.count + 1)), path)
+    }
+    let bucket = String(words[0])
+    if let problem = problem(of: bucket) { throw invalid(text, problem) }
+    return (bucket, fields[5].dropFirst(bucket.count + 1))
   }
 
   /// What is wrong with a bucket's name; nil when nothing is.

@@ -48,11 +48,11 @@ public enum ThisProcess {
     return unsafe String(cString: directory)
   }
 
-  /// getcwd(3).
-  public static var currentDirectory: String {
-    guard let path = unsafe getcwd(nil, 0) else { return "/" }
+  /// getcwd(3); `/` where it is gone.
+  public static var currentDirectory: [UInt8] {
+    guard let path = unsafe getcwd(nil, 0) else { return [0x2F] }
     defer { unsafe free(path) }
-    return unsafe String(cString: path)
+    return unsafe Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))
   }
 
   /// chdir(2).
@@ -101,11 +101,11 @@ public enum ThisProcess {
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
   }
 
-  /// kill(2) with signal 0: whether a process exists.
-  public static func exists(_ process: Int32) -> Bool { kill(process, 0) == 0 || errno == EPERM }
-
   /// kill(2).
   public static func send(signal: Int32, to process: Int32) throws(Errno) { try checked { kill(process, signal) } }
+
+  /// _exit(2): now, whatever other threads do.
+  public static func endAtOnce(_ code: Int32) -> Never { _exit(code) }
 
   /// pipe2(2), closed on exec.
   public static func pipe() throws(Errno) -> (reading: File, writing: File) {
@@ -122,6 +122,11 @@ public enum ThisProcess {
 }
 
 extension File {
+  /// Opens a file that exists, to write at its end.
+  public static func append(to path: String) throws(Errno) -> File {
+    File(owning: try checked { unsafe Glibc.open(path, O_WRONLY | O_APPEND | O_CLOEXEC) })
+  }
+
   /// write(2) of all bytes at the file's own position: for pipes.
   public func writeSequential(_ bytes: [UInt8]) throws(Errno) {
     var rest = bytes[...]

@@ -50,6 +50,8 @@ private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRa
     if first { unsafe sem_post(semaphore) }
   }
 
+  public var isSet: Bool { value.withLock { $0 != nil } }
+
   /// Blocks the thread until there is a value; for one thread that is not of the cooperative pool.
   public func wait() -> Value {
     while true {

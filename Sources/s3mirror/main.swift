@@ -1,1 +1,5 @@
-print("s3mirror")
+// The program; all it does is elsewhere, since what is formed here is bound to the main thread.
+import MirrorDaemon
+import MirrorPlatform
+
+ThisProcess.endAtOnce(CommandLineTool.run().rawValue)

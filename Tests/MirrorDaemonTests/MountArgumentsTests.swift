@@ -63,9 +63,8 @@ struct MountArgumentsTests {
     )
     #expect(settings.allowOther && settings.user == 1000 && settings.group == 100)
     #expect(settings.fileMode == 0o440 && settings.directoryMode == 0o550)
-    #expect(!settings.noExecute)
-    let strict = try self.settings("b", "/mnt", "-o", "noexec")
-    #expect(strict.noExecute)
+    let strict = try self.settings("b", "/mnt", "-o", "file-mode=0555,noexec")
+    #expect(strict.fileMode == 0o444)
   }
 
   @Test func `a comma that belongs to a value is escaped`() throws {

@@ -1,0 +1,79 @@
+// Answers what the commands ask of a running mount.
+import MirrorCore
+import MirrorFUSE
+public import MirrorPlatform
+public import MirrorStore
+
+struct ControlDesk: Sendable {
+  private let settings: MountSettings
+  private let place: MountPlace
+  private let assembly: Assembly
+  private let since: WallTime
+  private let end: @Sendable () -> Void
+
+  init(_ settings: MountSettings, _ place: MountPlace, _ assembly: Assembly, end: @escaping @Sendable () -> Void) {
+    self.settings = settings
+    self.place = place
+    self.assembly = assembly
+    self.end = end
+    since = SystemClock().wall()
+  }
+
+  func answer(_ request: ControlRequest) async -> ControlAnswer {
+    switch request.verb {
+    case .status: return .text(await report().text)
+    case .statusJSON: return .text(await report().json.text)
+    case .hidden: return .text(hidden())
+    case .refresh: return await refresh(request.argument)
+    case .explain: return await explain(request.argument) { $0.text }
+    case .explainJSON: return await explain(request.argument) { $0.json.text + "\n" }
+    case .unmount: return unmount(lazy: false)
+    case .detach: return unmount(lazy: true)
+    case .attend: return .text("")
+    case .stop:
+      end()
+      return .text("")
+    }
+  }
+
+  private func unmount(lazy: Bool) -> ControlAnswer {
+    do throws(MountError) { try assembly.session.unmount(lazy: lazy) } catch {
+      return .failure(CommandFailure(error))
+    }
+    return .text("")
+  }
+
+  private func refresh(_ path: [UInt8]) async -> ControlAnswer {
+    guard let count = await assembly.mirror.refresh(path) else { return unknown(path) }
+    return .text("\(count)")
+  }
+
+  private func explain(_ path: [UInt8], _ render: (ExplanationReport) -> String) async -> ControlAnswer {
+    guard let explanation = await assembly.mirror.explain(path) else { return unknown(path) }
+    return .text(render(ExplanationReport(explanation)))
+  }
+
+  private func unknown(_ path: [UInt8]) -> ControlAnswer {
+    let name = place.mountPoint + "/" + ObjectKey(path).description
+    return .failure(CommandFailure(.failure, "'\(name)': nothing is known of such a file or directory"))
+  }
+
+  /// One key a line: what it is called, and why it can't be a file.
+  private func hidden() -> String {
+    assembly.mirror.hiddenKeys().map { JSON.object([keyMember($0.key), ("reason", .string($0.reason))]).text + "\n" }
+      .joined()
+  }
+
+  private func report() async -> StatusReport {
+    var report = StatusReport(assembly.mirror.status(), settings, place, assembly)
+    report.since = since
+    report.costThisMonth = await assembly.costThisMonth()
+    return report
+  }
+}
+
+/// `"key"`, or `"keyBase64"` for a key that is not UTF-8.
+public func keyMember(_ key: ObjectKey) -> (String, JSON) {
+  if let text = key.text { return ("key", .string(text)) }
+  return ("keyBase64", .string(base64(key.bytes)))
+}

@@ -1,0 +1,39 @@
+// What `explain` says of one path, as JSON for scripts and as text for people.
+public import MirrorCore
+import MirrorPlatform
+import MirrorStore
+
+public struct ExplanationReport: Sendable {
+  private let explanation: Explanation
+  public init(_ explanation: Explanation) { self.explanation = explanation }
+
+  var json: JSON {
+    .object([
+      keyMember(explanation.key), ("verdict", .string(explanation.verdict.rawValue)),
+      ("rule", .string(explanation.rule)),
+      ("lifetime", .decimal(explanation.lifetime.secondsValue, places: 3)),
+      ("age", explanation.age.map { .decimal($0.secondsValue, places: 3) } ?? .null),
+      ("size", explanation.size.map { .int($0) } ?? .null),
+      ("etag", explanation.etag.map { .string($0.description) } ?? .null), ("cached", .bool(explanation.isCached)),
+      ("nextRequest", explanation.nextRequest.map { .string($0) } ?? .null),
+      ("nextCost", .decimal(explanation.nextCost, places: 7)),
+    ])
+  }
+
+  var text: String {
+    let size = explanation.size.map { "\(ByteCount($0))\(explanation.isCached ? ", cached" : "")" }
+    let age = explanation.age.map { "\(formatDuration($0)), of at most \(explanation.rule)" }
+    let next = explanation.nextRequest.map { "\($0) (\(decimal(explanation.nextCost, places: 7)) USD)" }
+    let rows = [
+      ("key", quoted(explanation.key.description)), ("verdict", explanation.verdict.rawValue),
+      ("rule", explanation.rule), ("age", age ?? "never validated"), ("size", size ?? "unknown"),
+      ("etag", explanation.etag?.description ?? "none"), ("next open", next ?? "asks nothing"),
+    ]
+    return rows.map { "\(padded($0.0, to: 9)) \($0.1)\n" }.joined()
+  }
+}
+
+/// A name for a terminal: control characters could do more there than be seen.
+public func quoted(_ text: String) -> String {
+  text.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) } ? JSON.string(text).text : text
+}

@@ -1,0 +1,49 @@
+// Which exit code a failure of the layers below has, and what a person can do about it.
+public import MirrorCache
+import MirrorFUSE
+import MirrorStore
+
+extension CommandFailure {
+  init(_ error: MountError) {
+    switch error.code {
+    case .notMounted: self.init(.notMounted, error.description)
+    case .busy: self.init(.failure, error.description)
+    default: self.init(.mountPointUnusable, error.description)
+    }
+  }
+
+  /// 7, and 9 for damage.
+  public init(_ error: CacheError) {
+    let advice =
+      switch error.code {
+      case .locked: "unmount it there, or choose another --cache-dir"
+      case .noSpace: "free some space, or choose another --cache-dir"
+      case .newerVersion: "use that release, or choose another --cache-dir"
+      case .damaged: "it can be deleted; everything in it can be fetched again"
+      case .unusable: "choose another --cache-dir"
+      }
+    self.init(error.code == .damaged ? .damaged : .cacheUnusable, "cache directory \(error.description); \(advice)")
+  }
+
+  /// A mount that could not begin.
+  init(_ error: StoreError, source: String) {
+    let code: ExitCode
+    let advice: String
+    switch error.code {
+    case .noSuchBucket: (code, advice) = (.noSuchBucket, "check its name, and --endpoint-url if it is not at AWS")
+    case .credentials:
+      (code, advice) = (.denied, "check the credentials and --profile, or use --no-sign-request for a public bucket")
+    case .clockSkew: (code, advice) = (.denied, "set this machine's clock")
+    case .accessDenied, .archived:
+      (code, advice) = (.denied, "these credentials need s3:ListBucket and s3:GetObject here")
+    case .wrongRegion: (code, advice) = (.unreachable, "give the bucket's --region")
+    case .unreachable, .timeout: (code, advice) = (.unreachable, "check the network and --endpoint-url")
+    case .tls: (code, advice) = (.unreachable, "check the certificate (AWS_CA_BUNDLE), or http:// in --endpoint-url")
+    case .throttled, .serverError, .malformedResponse, .interrupted, .checksumMismatch:
+      (code, advice) = (.unreachable, "the server does not do its part; try again later")
+    case .notFound, .preconditionFailed, .rangeNotSatisfiable, .invalidRequest, .cancelled:
+      (code, advice) = (.failure, "the server can't answer as S3 does; check --endpoint-url")
+    }
+    self.init(code, "can't mount \(source): \(error.description); \(advice)")
+  }
+}

@@ -1,0 +1,87 @@
+// `cache`: what lies in a cache directory, told by the directory alone.
+import MirrorCache
+import MirrorDaemon
+import MirrorPlatform
+import MirrorStore
+
+enum CacheCommand {
+  static let details =
+    "ls      the cached objects\n"
+    + "stat    totals of each source\n"
+    + "du      bytes on disk of each directory or object below PREFIX\n"
+    + "verify  reads and checks every cached byte; exit code 9 when damage is found\n"
+    + "evict   deletes the copies of keys that begin with PREFIX, where no mount runs"
+
+  static let options = [
+    ("--cache-dir DIR", "the cache directory (default: that of mount)"),
+    (
+      "--freshness LIFETIME",
+      "for ls: what freshFor is counted from (default 60s); a mount's own rules are not known here"
+    ),
+    ("--json", "for scripts: one object a line"),
+  ]
+
+  private static let actions: [(name: String, run: @Sendable (CacheQuery) throws(CacheError) -> ExitCode)] = [
+    ("ls", { (query) throws(CacheError) in try CacheListing.run(query) }),
+    ("stat", { (query) throws(CacheError) in try CacheTotals.stat(query) }),
+    ("du", { (query) throws(CacheError) in try CacheTotals.usage(query) }),
+    ("verify", { (query) throws(CacheError) in try CacheCare.verify(query) }),
+    ("evict", { (query) throws(CacheError) in try CacheCare.evict(query) }),
+  ]
+
+  static let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode = { (arguments) throws(CommandFailure) in
+    let words = try Words(arguments, of: "cache", flags: ["json"], values: ["cache-dir", "freshness"])
+    guard let first = words.positionals.first.map({ String(decoding: $0, as: UTF8.self) }) else {
+      throw CommandFailure(.usage, "say what about the cache: ls, stat, du, verify or evict")
+    }
+    guard let action = actions.first(where: { $0.name == first }) else {
+      if ["pin", "unpin", "gc"].contains(first) {
+        throw CommandFailure(.usage, "this version does not have 'cache \(first)' yet")
+      }
+      let hint = suggestion(for: first, among: actions.map(\.name))
+      throw CommandFailure(
+        .usage, "there is no 'cache \(first)'" + (hint.isEmpty ? "; it is ls, stat, du, verify or evict" : hint))
+    }
+    let query = try CacheQuery(words)
+    do throws(CacheError) { return try action.run(query) } catch { throw CommandFailure(error) }
+  }
+}
+
+/// What a cache command is about, and how it is to be told.
+struct CacheQuery {
+  let inspector: CacheInspector
+  let prefix: ObjectKey
+  let json: Bool
+  let lifetime: Duration
+
+  init(_ words: Words) throws(CommandFailure) {
+    guard words.positionals.count <= 2 else {
+      throw CommandFailure(.usage, "too many arguments; see 's3mirror help cache'")
+    }
+    inspector = CacheInspector(root: words.values["cache-dir"].map(absolutePath) ?? defaultCacheDirectory())
+    prefix = ObjectKey(words.positionals.count == 2 ? words.positionals[1] : [])
+    json = words.flags.contains("json")
+    switch words.values["freshness"] {
+    case nil: lifetime = .seconds(60)
+    case "always": lifetime = .zero
+    case "forever": lifetime = .seconds(1 << 32)
+    case let text?:
+      guard let duration = parseDuration(text) else {
+        throw CommandFailure(.usage, "option '--freshness \(text)': a duration, 'always' or 'forever'")
+      }
+      lifetime = duration
+    }
+  }
+
+  /// One line of JSON, or text.
+  func say(_ object: JSON, _ text: String) { emit((json ? object.text : text) + "\n") }
+
+  /// A heading that tells sources apart, where there are several.
+  func head(_ source: CachedSource, of sources: [CachedSource]) {
+    if !json && sources.count > 1 { emit("\(source.name)\n") }
+  }
+}
+
+extension CachedSource {
+  var name: String { quoted("s3://\(identity.bucket)/\(identity.prefix) at \(identity.endpoint)") }
+}

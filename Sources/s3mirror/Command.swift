@@ -1,0 +1,50 @@
+// The commands, one table: dispatch and help read it.
+import MirrorDaemon
+
+struct Command: Sendable {
+  let name: String
+  /// What follows the name.
+  let usage: String
+  let summary: String
+  /// Options with their meaning; those of `mount` are a table of their own.
+  var options: [(String, String)] = []
+  var details = ""
+  let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode
+
+  static func named(_ name: String) -> Command? {
+    let name = name == "umount" ? "unmount" : name
+    return all.first { $0.name == name }
+  }
+
+  static let all: [Command] = [
+    Command(
+      name: "mount", usage: "[options] SOURCE MOUNTPOINT", summary: "show a bucket as files",
+      details: "SOURCE is BUCKET, BUCKET/PREFIX, s3://BUCKET/PREFIX, or the ARN or alias of an\n"
+        + "access point. Every option may also be given as -o name=value[,name=value...];\n"
+        + "there the options that mount(8) has for every file system are accepted too.",
+      run: MountCommand.run),
+    Command(
+      name: "unmount", usage: "[--lazy] MOUNTPOINT", summary: "end a mount; wait until its process has gone",
+      options: [("--lazy", "detach it even while programs use it; it ends when they let go")], run: UnmountCommand.run),
+    Command(
+      name: "status", usage: "[MOUNTPOINT] [--json | --hidden]",
+      summary: "what is mounted, online or not, requests, cost, cache",
+      options: [
+        ("--json", "for scripts: one object for all mounts"),
+        ("--hidden", "the keys that can't be files, as JSON, one a line"),
+      ], run: StatusCommand.run),
+    Command(
+      name: "refresh", usage: "PATH...", summary: "have files or directories in a mount validated at their next use",
+      run: RefreshCommand.run),
+    Command(
+      name: "explain", usage: "PATH [--json]",
+      summary: "which rule applies, age, what the next open would ask and cost",
+      options: [("--json", "for scripts")], run: ExplainCommand.run),
+    Command(
+      name: "cache", usage: "ls|stat|du|verify|evict [--cache-dir DIR] [--json] [PREFIX]",
+      summary: "what is cached, with a mount running or none",
+      options: CacheCommand.options, details: CacheCommand.details, run: CacheCommand.run),
+    Command(name: "version", usage: "", summary: "which release this is", run: VersionCommand.run),
+    Command(name: "help", usage: "[COMMAND]", summary: "about a command", run: HelpCommand.run),
+  ]
+}
