@@ -22,8 +22,8 @@ public struct CanonicalRequest: Hashable, Sendable {
   private static func merged(_ headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
     var fields: [(name: String, value: String)] = []
     for header in headers {
-      let name = header.name.lowercased()
-      let value = header.value.split(whereSeparator: { " \t\r\n".contains($0) }).joined(separator: " ")
+      let name = header.name.utf8.contains { (0x41...0x5A).contains($0) } ? header.name.lowercased() : header.name
+      let value = singleSpaced(header.value)
       if let index = fields.firstIndex(where: { $0.name == name }) {
         fields[index].value += ",\(value)"
       } else {
@@ -31,6 +31,12 @@ public struct CanonicalRequest: Hashable, Sendable {
       }
     }
     return fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
+
+  /// Most values have no blank at all, and are kept as they are.
+  private static func singleSpaced(_ value: String) -> String {
+    guard value.utf8.contains(where: { $0 <= 0x20 }) else { return value }
+    return value.split(whereSeparator: { " \t\r\n".contains($0) }).joined(separator: " ")
   }
 }
 

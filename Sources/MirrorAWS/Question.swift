@@ -29,10 +29,10 @@ extension Question {
     let path = target.path.isEmpty ? "/" : target.path
     var headers = headers
     if let credentials = identity.credentials {
-      headers.append(HTTPField("x-amz-content-sha256", SigV4.emptyHash))
-      headers.append(HTTPField("x-amz-date", date.basic))
-      if let token = credentials.sessionToken { headers.append(HTTPField("x-amz-security-token", token)) }
       let signer = SigV4(credentials: credentials, region: target.region, date: date)
+      headers.append(HTTPField("x-amz-content-sha256", SigV4.emptyHash))
+      headers.append(HTTPField("x-amz-date", signer.stamp))
+      if let token = credentials.sessionToken { headers.append(HTTPField("x-amz-security-token", token)) }
       let signed = headers.filter { $0.name.hasPrefix("x-amz-") }.map { (name: $0.name, value: $0.value) }
       let canonical = CanonicalRequest(
         method: method.rawValue, path: path, query: query,

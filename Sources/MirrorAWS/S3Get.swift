@@ -4,14 +4,14 @@ import MirrorPlatform
 public import MirrorStore
 
 extension S3Store {
-  /// Bodies from here on get a large receive buffer.
+  /// Ranges from here on get a large receive buffer; a GET without one is mostly of a small object.
   private static let bulkSize: Int64 = 1 << 20
 
   public func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
     var question = question("GetObject", .get, key: request.key, deadline: request.deadline)
     try question.checkKey()
     question.headers.append(HTTPField("x-amz-checksum-mode", "ENABLED"))
-    question.isBulk = request.range.map { ($0.end ?? .max) - $0.start >= Self.bulkSize } ?? true
+    question.isBulk = request.range.map { ($0.end ?? .max) - $0.start >= Self.bulkSize } ?? false
     if let range = request.range {
       guard range.start >= 0, range.end.map({ $0 > range.start }) ?? true else {
         throw question.fault(.invalidRequest, "an empty range was asked for")
@@ -25,12 +25,12 @@ extension S3Store {
     }
     let reader = ObjectReader(request, sink)
     let head = try await ask(question, reader: reader)
-    return try outcome(question, request, head, reader)
+    return try await outcome(question, request, head, reader)
   }
 
   private func outcome(
     _ question: Question, _ request: GetRequest, _ head: HTTPHead, _ reader: ObjectReader
-  ) throws(StoreError) -> GetOutcome {
+  ) async throws(StoreError) -> GetOutcome {
     if head.status == 304 {
       guard case .ifNoneMatch = request.condition else { throw question.malformed("304 to an unconditional GET", head) }
       return .notModified(modified: ObjectMetadata(head, size: 0, isPart: true).revision.modified)
@@ -45,21 +45,39 @@ extension S3Store {
     guard let object = reader.head, reader.received == object.end - object.start else {
       throw question.fault(.interrupted, "the body ended early", head)
     }
-    try verify(question, object, reader, head)
+    try await verify(question, object, reader, head)
     return .delivered(object)
   }
 
   private func verify(
     _ question: Question, _ object: ObjectHead, _ reader: ObjectReader, _ head: HTTPHead
-  ) throws(StoreError) {
+  ) async throws(StoreError) {
     guard let checksum = reader.checksum else { return }
     let (digest, agrees) = checksum.finish()
+    var verdict = agrees ? TagEvidence.Verdict.accept : .reject
     if checksum.source == .etag, let tag = object.revision.etag {
-      guard !evidence.accepts(tag, digest: digest, agrees: agrees) else { return }
-    } else if agrees {
-      return
+      verdict = evidence.judge(tag, agrees: agrees)
+      if verdict == .askAgain { verdict = await secondOpinion(question, tag, first: digest) }
     }
+    if verdict == .accept { return }
     throw question.fault(.checksumMismatch, "the bytes received are not those stored (\(checksum.source))", head)
+  }
+
+  /// Gets the object once more, for its digest alone: damage would not repeat itself.
+  private func secondOpinion(_ question: Question, _ tag: EntityTag, first: [UInt8]) async -> TagEvidence.Verdict {
+    guard let key = question.key else { return .reject }
+    var question = question
+    question.headers.removeAll { ["Range", "If-None-Match", "If-Match"].contains($0.name) }
+    question.headers.append(HTTPField("If-Match", tag.field))
+    let reader = ObjectReader(GetRequest(key: key, condition: .ifMatch(tag)), DiscardingSink())
+    guard (try? await ask(question, reader: reader)) != nil, let object = reader.head, object.isWhole,
+      reader.received == object.end, let second = reader.checksum?.finish().value
+    else { return .reject }
+    let verdict = evidence.settle(tag, first: first, second: second)
+    if verdict == .accept {
+      log.once(.notice, key: "MD5", "\(site.endpoint.host) has ETags that look like MD5s and are none")
+    }
+    return verdict
   }
 
   /// Servers that leave out what S3 promises are named once.
@@ -75,4 +93,9 @@ extension S3Store {
       log.once(.warning, key: "Range", "\(host) ignores Range: every part costs the whole object")
     }
   }
+}
+
+private final class DiscardingSink: ObjectSink {
+  func begin(_ head: ObjectHead) -> Bool { true }
+  func receive(_ bytes: RawSpan) -> Bool { true }
 }

@@ -27,7 +27,7 @@ public final class S3Store: ObjectStore {
     self.log = log
     let endpoint = try configuration.endpoint()
     site = S3Site(endpoint)
-    evidence = TagEvidence(isKnownMD5: !endpoint.isCustom)
+    evidence = TagEvidence(isPromised: !endpoint.isCustom)
   }
 
   /// The region that signatures name now.

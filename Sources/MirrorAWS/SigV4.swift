@@ -9,28 +9,31 @@ public struct SigV4: Sendable {
   public let credentials: Credentials
   public let region: String
   public let service: String
-  public let date: Timestamp
+  /// `20130524T000000Z`
+  public let stamp: String
+  /// `20130524/us-east-1/s3/aws4_request`
+  public let scope: String
 
   public init(credentials: Credentials, region: String, service: String = "s3", date: Timestamp) {
     self.credentials = credentials
     self.region = region
     self.service = service
-    self.date = date
+    stamp = date.basic
+    scope = "\(stamp.prefix(8))/\(region)/\(service)/aws4_request"
   }
-
-  private var day: String { String(date.basic.prefix(8)) }
-  public var scope: String { "\(day)/\(region)/\(service)/aws4_request" }
 
   /// The second stage.
   public func stringToSign(_ request: CanonicalRequest) -> String {
     let hash = hexadecimal(Digest.value(.sha256, of: Array(request.text.utf8)))
-    return "AWS4-HMAC-SHA256\n\(date.basic)\n\(scope)\n\(hash)"
+    return "AWS4-HMAC-SHA256\n\(stamp)\n\(scope)\n\(hash)"
   }
 
   /// The key of this day, region and service.
   public var signingKey: [UInt8] {
     var key = Array("AWS4\(credentials.secretAccessKey)".utf8)
-    for part in [day, region, service, "aws4_request"] { key = hmacSHA256(key: key, Array(part.utf8)) }
+    for part in [String(stamp.prefix(8)), region, service, "aws4_request"] {
+      key = hmacSHA256(key: key, Array(part.utf8))
+    }
     return key
   }
 

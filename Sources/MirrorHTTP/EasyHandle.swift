@@ -59,10 +59,10 @@ import MirrorPlatform
 
   /// Bytes of requests put on a connection; 0: never sent.
   var requestSize: Int { unsafe ccurl_get_long(pointer, CURLINFO_REQUEST_SIZE) }
+  /// Status of a proxy's answer to CONNECT, else 0.
+  var proxyStatus: Int { unsafe ccurl_get_long(pointer, CURLINFO_HTTP_CONNECTCODE) }
   /// errno of the last failed system call of this transfer.
   var systemError: Int32 { Int32(truncatingIfNeeded: unsafe ccurl_get_long(pointer, CURLINFO_OS_ERRNO)) }
-  /// Microseconds until the transfer was about to send.
-  var timeToSend: Int64 { unsafe ccurl_get_offset(pointer, CURLINFO_PRETRANSFER_TIME_T) }
 
   private func set(_ option: CURLoption, _ value: Int64) { unsafe ccurl_set_long(pointer, option, Int(value)) }
   private func set(_ option: CURLoption, _ value: Int) { unsafe ccurl_set_long(pointer, option, value) }

@@ -1,38 +1,28 @@
 // HTTP over libcurl: callers hand requests to one transfer thread and await their end.
-import CCurl
 import Glibc
 public import MirrorPlatform
-import Synchronization
 
-/// Owns the transfer thread and its connections. Safe to share; `close` before the end of the process.
+/// Owns the transfer thread and its connections. Safe to share.
 public final class HTTPTransport: HTTPClient {
   private let loop: TransferLoop
-  private let thread: Mutex<pthread_t?>
+  private let ended = Promise<Bool>()
 
-  /// Starts the thread (pthread_create(3)); EAGAIN or ENOMEM where that fails.
+  /// Starts the thread; ENOMEM where libcurl can't be set up.
   public init(_ settings: HTTPSettings = HTTPSettings()) throws(Errno) {
     guard let loop = TransferLoop(settings) else { throw Errno(rawValue: ENOMEM) }
-    var thread = pthread_t()
-    let failure = unsafe pthread_create(&thread, nil, runTransferLoop, Unmanaged.passRetained(loop).toOpaque())
-    if failure != 0 {
-      unsafe Unmanaged.passUnretained(loop).release()
-      throw Errno(rawValue: failure)
-    }
     self.loop = loop
-    self.thread = Mutex(thread)
+    startThread("http") { [ended] in
+      loop.run()
+      ended.set(true)
+    }
   }
 
-  deinit { close() }
+  deinit { loop.close() }
 
-  /// Ends every transfer with `closed` and joins the thread; not from a handler.
+  /// Ends every transfer with `closed` and waits for the thread's end; never from a handler.
   public func close() {
-    let running = thread.withLock { thread in
-      defer { thread = nil }
-      return thread
-    }
-    guard let running else { return }
     loop.close()
-    pthread_join(running, nil)
+    _ = ended.wait()
   }
 
   public func perform(
@@ -49,10 +39,4 @@ public final class HTTPTransport: HTTPClient {
     }
     return try outcome.get()
   }
-}
-
-private func runTransferLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context = unsafe context else { return nil }
-  unsafe Unmanaged<TransferLoop>.fromOpaque(context).takeRetainedValue().run()
-  return nil
 }

@@ -58,6 +58,10 @@ final class Transfer: @unchecked Sendable {
       }
       return
     }
+    if status == 0, handle.proxyStatus >= 300 {
+      fail(.connection, wasSent: false, "the proxy refuses the connection (\(handle.proxyStatus))")
+      return
+    }
     let kind = isMalformed ? .malformed : HTTPError.Kind(result, wasSent: sent, systemError: handle.systemError)
     fail(kind, wasSent: sent, unsafe String(cString: curl_easy_strerror(result)))
   }

@@ -5,7 +5,11 @@ private let upperHex = Array("0123456789ABCDEF".utf8)
 
 public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   var text: [UInt8] = []
-  for byte in bytes { text += [lowerHex[Int(byte >> 4)], lowerHex[Int(byte & 15)]] }
+  text.reserveCapacity(2 * bytes.underestimatedCount)
+  for byte in bytes {
+    text.append(lowerHex[Int(byte >> 4)])
+    text.append(lowerHex[Int(byte & 15)])
+  }
   return String(decoding: text, as: UTF8.self)
 }
 
