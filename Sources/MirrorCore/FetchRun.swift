@@ -58,7 +58,8 @@ final class FetchRun: ObjectSink {
     if file.sources.cache.reserve(bytes) { return true }
     let (made, inUse) = await file.sources.cache.makeRoom(bytes)
     if !made, !inUse.isEmpty { file.owner?.askToForget(inUse) }
-    return made && file.sources.cache.reserve(bytes)
+    // What was made is promised too: asking for it again would count it twice.
+    return made
   }
 
   /// The body is over; what it lacks is asked for again by whoever reads it.
