@@ -83,7 +83,7 @@ struct BlobState: Sendable {
         next = max(block + 1, geometry.block(at: run.end + Blob.blockSize - 1))
         continue
       }
-      let most = max(1, Int(min(limit, geometry.size) / Blob.blockSize))
+      let most = limit >= geometry.size ? geometry.count : max(1, Int(limit / Blob.blockSize))
       var end = block + 1
       while end < geometry.count, end - block < most, !blocks.contains(end), !isClaimed(end) { end += 1 }
       return start..<geometry.end(of: end - 1)

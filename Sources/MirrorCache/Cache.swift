@@ -82,8 +82,9 @@ public final class Cache: Sendable {
   /// Takes back a promise, or a part of it.
   public func giveBack(_ bytes: Int64) { shelf.budget.giveBack(bytes) }
 
-  /// As `reserve`, but evicts least recently used copies that are neither retained nor pinned nor being written. When
-  /// that is not enough, `inUseCandidates` are keys of the least recently used retained ones.
+  /// As `reserve`, whose promise it makes too when `made`, but evicts least recently used copies that are neither
+  /// retained nor pinned nor being written. When that is not enough, `inUseCandidates` are keys of the least recently
+  /// used retained ones.
   public func makeRoom(_ bytes: Int64) async -> (made: Bool, inUseCandidates: [ObjectKey]) {
     await catalogue.ask((made: false, inUseCandidates: [])) { $0.makeRoom(bytes) }
   }
