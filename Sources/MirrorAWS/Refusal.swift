@@ -13,7 +13,6 @@ struct Refusal {
   }
 
   var code: String { document?.code ?? "" }
-  var hasBody: Bool { document != nil }
 
   /// The bucket's region, where the answer names it (header first: it comes with HEAD too).
   var region: String? {
