@@ -116,17 +116,30 @@ public final class Blob: Sendable {
   /// A whole block is in the file; false when it was there already.
   func store(_ block: Int, digest: UInt64) -> Bool {
     let now = shelf.clock.now()
-    let (before, after, save) = state.withLock { state -> (Int64, Int64, Bool) in
+    let change = state.withLock { state -> (Change, save: Bool)? in
       let before = state.bytes
-      guard state.store(block, digest: digest) else { return (before, before, false) }
+      guard state.store(block, digest: digest) else { return nil }
       updateReady(state)
       let save = !state.isQueued && now - state.savedAt >= Self.saveInterval
       if save { state.isQueued = true }
-      return (before, state.bytes, save)
+      return (Change(from: before, to: state.bytes, isRetained: state.retains > 0), save)
     }
-    if after != before { shelf.budget.change(from: before, to: after) }
-    if save { shelf.save(self) }
-    return after != before
+    guard let change else { return false }
+    count(change.0)
+    if change.save { shelf.save(self) }
+    return true
+  }
+
+  /// What became of the bytes that are here.
+  struct Change {
+    let from: Int64
+    let to: Int64
+    let isRetained: Bool
+  }
+
+  func count(_ change: Change) {
+    shelf.budget.change(from: change.from, to: change.to)
+    if change.isRetained { shelf.budget.retain(objects: 0, from: change.from, to: change.to) }
   }
 
   /// A run is over.

@@ -17,15 +17,15 @@ extension Blob {
         guard error == .inputOutput else { return false }
       }
     }
-    let (before, after) = state.withLock { state -> (Int64, Int64) in
+    let change = state.withLock { state -> Change in
       let before = state.bytes
       _ = state.settle(block, isGood: isGood)
       if state.unverified == nil { state.era = shelf.era }
       updateReady(state)
-      return (before, state.bytes)
+      return Change(from: before, to: state.bytes, isRetained: state.retains > 0)
     }
-    if before != after {
-      shelf.budget.change(from: before, to: after)
+    if change.from != change.to {
+      count(change)
       shelf.log.warning(
         "\(key): the copy of bytes \(range.lowerBound) to \(range.upperBound - 1) is damaged and dropped")
     }

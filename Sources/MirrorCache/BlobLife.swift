@@ -9,22 +9,25 @@ extension Blob {
   /// Keeps it from eviction until `release`. False when it was evicted in between: then ask for it again.
   @discardableResult
   public func retain() -> Bool {
-    state.withLock { state in
-      guard !state.isGone else { return false }
+    let (isKept, firstWith) = state.withLock { state -> (Bool, Int64?) in
+      guard !state.isGone else { return (false, nil) }
       state.retains += 1
-      return true
+      return (true, state.retains == 1 ? state.bytes : nil)
     }
+    if let firstWith { shelf.budget.retain(objects: 1, from: 0, to: firstWith) }
+    return isKept
   }
 
   /// Gives back one `retain`.
   public func release() {
-    let (save, discard) = state.withLock { state -> (Bool, Bool) in
-      guard state.retains > 0 else { return (false, false) }
+    let (lastWith, save, discard) = state.withLock { state -> (Int64?, Bool, Bool) in
+      guard state.retains > 0 else { return (nil, false, false) }
       state.retains -= 1
-      guard state.retains == 0 else { return (false, false) }
+      guard state.retains == 0 else { return (nil, false, false) }
       state.handedOut = nil
-      return (queueUse(&state), state.isRetired && state.runs.isEmpty)
+      return (state.bytes, queueUse(&state), state.isRetired && state.runs.isEmpty)
     }
+    if let lastWith { shelf.budget.retain(objects: -1, from: lastWith, to: 0) }
     if save { shelf.save(self) }
     if discard { shelf.thread.post(.discard(self), within: CatalogueSession.patience) }
   }

@@ -104,10 +104,13 @@ extension CatalogueStore {
       ? .superseded(bytes: query.int(0)) : .current
   }
 
+  /// Pins all keys that begin with a prefix, now and later, or takes away the pins that begin with it.
   func pin(_ prefix: ObjectKey, _ isPinned: Bool) throws(SQLiteError) {
+    let pins = try statement(isPinned ? .addPin : .removePins)
+    if isPinned { pins.bind(1, prefix.bytes[...]) } else { bindRange(pins, prefix) }
+    try pins.run()
     let query = try statement(.pinBlobs)
     bindRange(query, prefix)
-    query.bind(3, isPinned ? 1 : 0)
     try query.run()
   }
 }

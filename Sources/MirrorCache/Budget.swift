@@ -13,6 +13,7 @@ final class Budget: Sendable {
   private struct State {
     var totals: Totals
     var reserved: Int64 = 0
+    var retained = Totals()
   }
   private let state: Mutex<State>
   let limit: Int64
@@ -64,6 +65,17 @@ final class Budget: Sendable {
       if new > old { $0.reserved = max(0, $0.reserved - (new - old)) }
     }
   }
+
+  /// An object that is retained now, or no longer (`objects` -1), or has other bytes while it is.
+  func retain(objects: Int, from old: Int64, to new: Int64) {
+    state.withLock {
+      $0.retained.objects += objects
+      $0.retained.bytes += new - old
+      $0.retained.charged += diskBytes(new) - diskBytes(old)
+    }
+  }
+
+  var retained: Totals { state.withLock { $0.retained } }
 
   func replace(_ totals: Totals) { state.withLock { $0.totals = totals } }
   var totals: Totals { state.withLock { $0.totals } }

@@ -94,18 +94,18 @@ public final class Cache: Sendable {
     shelf.thread.post(.job { $0.retire(blob) }, within: .milliseconds(50))
   }
 
-  /// Exempts the copies of all keys that begin with a prefix from eviction, or ends that.
+  /// Exempts the copies of all keys that begin with a prefix from eviction, those made later too, or takes away the
+  /// pins that begin with it: a broader one stays.
   public func pin(_ prefix: ObjectKey, _ isPinned: Bool) async {
     await catalogue.ask(()) { $0.write(.pin(prefix, isPinned)) }
   }
 
   public func usage() -> CacheUsage {
-    let retained = shelf.allLoaded.filter(\.isRetained)
+    let retained = shelf.budget.retained
     let totals = shelf.budget.totals
     return CacheUsage(
       bytes: totals.bytes, diskBytes: totals.charged, reserved: shelf.budget.reserved, objects: totals.objects,
-      limit: shelf.budget.limit, retained: retained.count,
-      retainedBytes: retained.reduce(0) { $0 + diskBytes($1.cachedBytes) })
+      limit: shelf.budget.limit, retained: retained.objects, retainedBytes: retained.charged)
   }
 
   /// Writes what is pending, marks the clean end, and gives up the lock. Blobs may still be read, no longer kept.

@@ -23,7 +23,7 @@ extension OpenCatalogue {
     do throws(SQLiteError) {
       return try attempt(path, clock: clock)
     } catch {
-      guard error.isDamage || error.primary == 1 || error.primary == 14 else { throw CacheError(error, path: path) }
+      guard error.isDamage || error.primary == 1 || !isFile(path) else { throw CacheError(error, path: path) }
       if error.message == newer {
         throw CacheError(
           .newerVersion, path: path, message: "a newer release wrote it; use that one, or another directory")
@@ -31,6 +31,11 @@ extension OpenCatalogue {
       guard setAside(path, because: "\(error)", clock: clock, log: log) else { throw CacheError(error, path: path) }
     }
     do throws(SQLiteError) { return try attempt(path, clock: clock) } catch { throw CacheError(error, path: path) }
+  }
+
+  /// What can't be opened because it is something else is damaged; a file may only be short of descriptors.
+  private static func isFile(_ path: String) -> Bool {
+    (try? FileSystem.attributes(path)).map { $0.kind == .file } ?? true
   }
 
   private static let newer = "newer version"

@@ -33,7 +33,8 @@ extension CacheInspector {
     return (try delete(chosen, of: source), bytes)
   }
 
-  /// Exempts the copies of keys that begin with `prefix` from eviction, or ends that.
+  /// Exempts the copies of keys that begin with `prefix` from eviction, those made later too, or takes away the pins
+  /// that begin with it: a broader one stays.
   ///
   /// - Throws: `.locked` while a process owns the cache.
   public func pin(_ source: CachedSource, under prefix: ObjectKey, _ isPinned: Bool) throws(CacheError) {

@@ -28,7 +28,7 @@ struct SQLiteError: Error, CustomStringConvertible {
   /// Without mutexes: the owner uses it from one thread at a time.
   init(_ path: String, _ mode: Mode) throws(SQLiteError) {
     var opened: OpaquePointer?
-    var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+    var flags = SQLITE_OPEN_NOMUTEX
     var name = path
     switch mode {
     case .readWrite: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE

@@ -28,10 +28,16 @@ enum Schema {
       blocks BLOB, digests BLOB);
     CREATE INDEX blobs_key ON blobs(parent, name);
     CREATE INDEX blobs_used ON blobs(used) WHERE pinned = 0;
+    CREATE TABLE pins(prefix BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE ledger(
       day INTEGER PRIMARY KEY, gets INTEGER NOT NULL, heads INTEGER NOT NULL, lists INTEGER NOT NULL,
       others INTEGER NOT NULL, not_modified INTEGER NOT NULL, failed INTEGER NOT NULL, bytes INTEGER NOT NULL);
     """
+
+  /// Whether the key of a parent and a name begins with a pinned prefix.
+  static func isPinned(_ parent: String, _ name: String) -> String {
+    "EXISTS(SELECT 1 FROM pins WHERE substr(CAST(\(parent) || \(name) AS BLOB), 1, length(prefix)) = prefix)"
+  }
 
   static let totals = "SELECT COUNT(*), TOTAL(bytes), TOTAL((bytes + 4095) / 4096 * 4096) FROM blobs"
 }
@@ -54,7 +60,7 @@ enum Query: Int, CaseIterable {
   case namesIn, staleObjects, staleDirectories
   case findObject, putObject, validateObject, removeObject, removeObjectsBelow, objectsIn
   case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
-  case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, pinBlobs
+  case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins, pinBlobs
   case addLedger, readLedger
 
   var sql: String {
@@ -91,16 +97,19 @@ enum Query: Int, CaseIterable {
       """
     case .putBlob:
       """
-      INSERT INTO blobs(\(BlobRow.columns)) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+      INSERT INTO blobs(\(BlobRow.columns), pinned)
+      VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \(Schema.isPinned("?2", "?3")))
       ON CONFLICT(id) DO UPDATE SET bytes = ?10, complete = ?11, used = ?12, era = ?13, written = ?14, blocks = ?15,
       digests = COALESCE(?16, digests)
       """
     case .useBlob: "UPDATE blobs SET used = ?2 WHERE id = ?1"
     case .removeBlob: "DELETE FROM blobs WHERE id = ?1"
     case .oldestBlobs: "SELECT id, bytes, used FROM blobs WHERE pinned = 0 ORDER BY used LIMIT 64"
+    case .addPin: "INSERT OR IGNORE INTO pins VALUES(?1)"
+    case .removePins: "DELETE FROM pins WHERE prefix >= ?1 AND (?2 IS NULL OR prefix < ?2)"
     case .pinBlobs:
       """
-      UPDATE blobs SET pinned = ?3
+      UPDATE blobs SET pinned = \(Schema.isPinned("parent", "name"))
       WHERE CAST(parent || name AS BLOB) >= ?1 AND (?2 IS NULL OR CAST(parent || name AS BLOB) < ?2)
       """
     case .addLedger:

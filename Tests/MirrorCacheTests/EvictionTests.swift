@@ -146,13 +146,16 @@ struct EvictionTests {
     await cache.close()
   }
 
-  @Test func `what is pinned stays`() async throws {
+  @Test func `what is pinned stays, also what is cached later`() async throws {
     let test = try TestCache(limit: 3 * page)
     var cache = try test.open()
-    _ = try fill(cache, ["p/a", "p/b", "q"])
-    await cache.pin(ObjectKey("p/"), true)
+    _ = try fill(cache, ["p/a", "q"])
+    await cache.pin(ObjectKey("p/a"), true)
+    await cache.pin(ObjectKey("p/b"), true)
+    _ = try fill(cache, ["p/b"])
     await cache.close()
     cache = try test.open()
+    #expect(try test.inspector.objects(of: test.source()).map(\.isPinned) == [true, true, false])
     #expect(await cache.makeRoom(page).made)
     #expect(await cache.makeRoom(page).made == false)
     #expect(await names(cache, among: ["p/a", "p/b", "q"]) == ["p/a", "p/b"])
@@ -164,6 +167,34 @@ struct EvictionTests {
     }
     #expect(await cache.makeRoom(page).made)
     #expect(await names(cache, among: ["p/a", "p/b"]) == ["p/b"])
+    await cache.close()
+  }
+
+  @Test func `a part of what is pinned can't be unpinned alone`() async throws {
+    let test = try TestCache(limit: page)
+    let cache = try test.open()
+    _ = try fill(cache, ["p/a"])
+    await cache.pin(ObjectKey("p/"), true)
+    await cache.pin(ObjectKey("p/a"), false)
+    #expect(await cache.makeRoom(page).made == false)
+    await cache.pin(ObjectKey(""), false)
+    #expect(await cache.makeRoom(page).made)
+    await cache.close()
+  }
+
+  @Test func `what is retained is counted as it grows`() async throws {
+    let test = try TestCache()
+    let cache = try test.open()
+    let blob = try cache.makeBlob(ObjectKey("f"), ObjectMetadata(revision: revision(2 * block)))
+    blob.retain()
+    blob.retain()
+    try blob.write(pattern(block), at: 0)
+    #expect(cache.usage().retained == 1 && cache.usage().retainedBytes == Int64(block))
+    try blob.write(pattern(block), at: Int64(block))
+    blob.release()
+    #expect(cache.usage().retained == 1 && cache.usage().retainedBytes == Int64(2 * block))
+    blob.release()
+    #expect(cache.usage().retained == 0 && cache.usage().retainedBytes == 0)
     await cache.close()
   }
 

@@ -52,6 +52,8 @@ struct FullDiskTests {
         .object(ObjectKey("k\(index)"), revision(index), storageClass: nil, validated: WallTime(seconds: 1)))
     }
     await cache.catalogue.flush()
+    let refused = try CatalogueStore(Connection(cache.directory + "/catalogue.sqlite", .readOnly))
+    #expect(try refused.object(ObjectKey("k4999")) == nil)
     #expect(early.content == pattern(1000))
     _ = await cache.catalogue.object(ObjectKey("k7"))
 

@@ -108,6 +108,18 @@ struct OwnershipTests {
     #expect(try FileSystem.list(elsewhere) == [])
   }
 
+  @Test func `a root behind a linked parent is fine`() async throws {
+    try FileSystem.makeDirectory(test.temporary.file("real"))
+    #expect(symlink(test.temporary.file("real"), test.temporary.file("home")) == 0)
+    var configuration = test.configuration
+    configuration.root = test.temporary.file("home/cache")
+    let cache = try Cache.open(configuration, clock: test.clock, log: .none)
+    try cache.store(ObjectKey("f"), pattern(10))
+    await cache.close()
+    let inspector = CacheInspector(root: configuration.root)
+    #expect(try inspector.objects(of: #require(inspector.sources().first)).count == 1)
+  }
+
   @Test(.enabled(if: geteuid() == 0))
   func `a directory of another user is refused`() async throws {
     await (try test.open()).close()
