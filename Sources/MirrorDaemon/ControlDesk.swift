@@ -9,9 +9,11 @@ struct ControlDesk: Sendable {
   private let place: MountPlace
   private let assembly: Assembly
   private let since: WallTime
-  private let end: @Sendable () -> Void
+  /// Ends the mount, for the reason given.
+  private let end: @Sendable (String) -> Void
 
-  init(_ settings: MountSettings, _ place: MountPlace, _ assembly: Assembly, end: @escaping @Sendable () -> Void) {
+  init(_ settings: MountSettings, _ place: MountPlace, _ assembly: Assembly, end: @escaping @Sendable (String) -> Void)
+  {
     self.settings = settings
     self.place = place
     self.assembly = assembly
@@ -31,7 +33,7 @@ struct ControlDesk: Sendable {
     case .detach: return unmount(lazy: true)
     case .attend: return .text("")
     case .stop:
-      end()
+      end("asked to stop")
       return .text("")
     }
   }
@@ -40,6 +42,7 @@ struct ControlDesk: Sendable {
     do throws(MountError) { try assembly.session.unmount(lazy: lazy) } catch {
       return .failure(CommandFailure(error))
     }
+    if lazy { SilenceWatch(assembly).start { [end] in end("detached, and the server is silent") } }
     return .text("")
   }
 

@@ -11,7 +11,7 @@ public final class MountLife: Sendable {
   /// Why it ends.
   private enum Ending: Sendable {
     case signal(Int32)
-    case asked
+    case asked(String)
     case nobodyWaits
     /// Gone from the mount table: `unmount`, umount(8), fusermount3(1).
     case unmounted
@@ -20,7 +20,7 @@ public final class MountLife: Sendable {
     var text: String {
       switch self {
       case .signal(let signal): TerminationSignals.name(signal)
-      case .asked: "asked by 's3mirror unmount'"
+      case .asked(let reason): reason
       case .nobodyWaits: "the command that started it has gone"
       case .unmounted: "unmounted"
       case .failed(let error): "failed: \(error)"
@@ -156,7 +156,7 @@ public final class MountLife: Sendable {
 
   /// A mount works without its socket, so a failure is no end.
   private func listen(_ assembly: Assembly, _ place: MountPlace, _ log: Log) -> ControlServer? {
-    let desk = ControlDesk(settings, place, assembly) { [ending] in ending.set(.asked) }
+    let desk = ControlDesk(settings, place, assembly) { [ending] in ending.set(.asked($0)) }
     do throws(CommandFailure) {
       let path = try RuntimeDirectory.socketPath(forMountAt: place.mountPoint)
       do throws(Errno) {

@@ -28,7 +28,8 @@ enum StatusCommand {
       do throws(CommandFailure) { parts.append(try mount.ask(request)) } catch { problems.append(error.message) }
     }
     for socket in RunningMounts.detachedSockets() {
-      if case .text(let text)? = try? ControlClient.ask(request, at: socket) { parts.append(text) }
+      guard case .text(let text)? = try? ControlClient.ask(request, at: socket) else { continue }
+      parts.append(json ? text : "detached, in use until its last file is closed: \(text)")
     }
     if json {
       emit(document(parts))
