@@ -30,6 +30,8 @@ public final class BucketMirror: FileTree {
   static let patience = Duration.seconds(4)
   /// … and so long when none is.
   static let deadline = Duration.seconds(25)
+  /// The first question of all.
+  static let startDeadline = Duration.seconds(10)
 
   struct State {
     var namespace: Namespace
@@ -62,6 +64,7 @@ public final class BucketMirror: FileTree {
 
   let configuration: MirrorConfiguration
   let store: OriginBreaker
+  private let origin: any ObjectStore
   let cache: Cache
   let ledger: Ledger
   let clock: any Clock
@@ -77,6 +80,7 @@ public final class BucketMirror: FileTree {
     clock: any Clock = SystemClock(), log: Log = .none
   ) {
     self.configuration = configuration
+    origin = store
     self.store = OriginBreaker(store, forcedOffline: configuration.offline, clock: clock, log: log)
     self.cache = cache
     self.ledger = ledger
@@ -103,7 +107,8 @@ public final class BucketMirror: FileTree {
     }
     if fresh { return true }
     do throws(StoreError) {
-      try await sampleRoot()
+      // Past the breaker: at the start a failure is the caller's to judge.
+      try await sampleRoot(origin, deadline: known ? Self.patience : Self.startDeadline)
       return true
     } catch {
       // What the bucket's owner says is obeyed; what the network says is waited for.
@@ -111,6 +116,7 @@ public final class BucketMirror: FileTree {
         error.code == .noSuchBucket || error.code == .credentials || error.code == .clockSkew
         || error.code == .wrongRegion
       guard known, error.isOriginFailure, !definite else { throw error }
+      store.open(because: error)
       return false
     }
   }

@@ -41,7 +41,7 @@ final class FetchRun: ObjectSink {
           GetRequest(
             key: file.key,
             range: start == 0 && range.upperBound >= file.revision.size ? nil : ByteRange(start, range.upperBound),
-            condition: file.revision.condition), into: self)
+            condition: file.revision.condition, deadline: file.sources.clock.now() + BucketMirror.deadline), into: self)
         return end(nil)
       } catch {
         let progressed = writer.position > start
@@ -86,7 +86,7 @@ final class FetchRun: ObjectSink {
       $0.position = head.start
       $0.mismatch = !matches
     }
-    if matches, head.isVerifiable { file.hold(self) }
+    if matches { file.bodyBegins(self, isHeld: head.isVerifiable) }
     return matches && head.start <= writer.position
   }
 

@@ -73,6 +73,9 @@ public protocol FileTree: AnyObject, Sendable {
   func attributes(of node: NodeID) -> (NodeAttributes, timeout: Duration)?
   /// The directory that holds a directory, for the inode number of `..`, from memory. Nil: unknown, or the root.
   func parent(of directory: NodeID) -> NodeID?
+  /// Whether a name is a file's, from memory: kernels before 6.2 cannot expire names, and there a file's is invalidated
+  /// instead. A directory's never is.
+  func isFile(_ name: [UInt8], in parent: NodeID) -> Bool
   /// FORGET: the kernel gives back `count` look-ups.
   func forget(_ node: NodeID, count: UInt64)
 
@@ -95,6 +98,7 @@ public protocol FileTree: AnyObject, Sendable {
 
 extension FileTree {
   public func parent(of directory: NodeID) -> NodeID? { nil }
+  public func isFile(_ name: [UInt8], in parent: NodeID) -> Bool { false }
 }
 
 /// What the tree may tell the kernel. Calls return at once; they are carried out in order by a thread of their own.

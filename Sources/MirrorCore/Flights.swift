@@ -30,7 +30,7 @@ struct ListingFlight {
 
 /// What was served, by where it came from.
 public struct ServedCounts: Equatable, Sendable {
-  /// Bodies fetched.
+  /// Revisions whose bytes were fetched, whole or in part.
   public var fetched = 0
   /// Revisions confirmed by a 304.
   public var revalidated = 0

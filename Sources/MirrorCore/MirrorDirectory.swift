@@ -170,10 +170,10 @@ extension BucketMirror {
   }
 
   /// One page of what lies below the mount's root: says whether the bucket answers, and fills a small tree whole.
-  func sampleRoot() async throws(StoreError) {
+  func sampleRoot(_ store: any ObjectStore, deadline: Duration) async throws(StoreError) {
     let since = clock.now()
     let page = try await store.list(
-      ListRequest(prefix: configuration.prefix, delimited: false, deadline: since + Self.deadline))
+      ListRequest(prefix: configuration.prefix, delimited: false, deadline: since + deadline))
     change { state, _ in
       var scan = ListingScan(base: 0, coversBase: true, since: since)
       scan.applyFlat(page, requested: since, to: &state.namespace)

@@ -72,8 +72,9 @@ extension BucketMirror {
       case .validate(let slot, let revision, let cached, let recalled):
         let known = recalled ? cached : await recallCached(FileID(question.id.directory, slot), question.key)
         try await request(planner.validation(of: revision, cached: known), question, flight)
-      case .discover(let besideFiles, let wasAbsent):
-        try await request(planner.discovery(besideFiles: besideFiles, wasAbsent: wasAbsent), question, flight)
+      case .discover(let neighbours, let wasAbsent):
+        try await request(
+          planner.discovery(question.id.name, beside: neighbours, wasAbsent: wasAbsent), question, flight)
       }
       settle(question.id, flight)
     } catch {

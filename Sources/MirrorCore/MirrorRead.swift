@@ -33,6 +33,20 @@ extension BucketMirror: FileOwner {
     state.withLock { $0.namespace.attributes(of: node) }.map { ($0, Namespace.longestTimeout) }
   }
 
+  public func parent(of directory: NodeID) -> NodeID? {
+    state.withLock { state in
+      guard let index = state.namespace.directoryIndex(directory), index != 0 else { return nil }
+      return state.namespace.nodes.id(state.namespace.directories[state.namespace.directories[index].parent].node)
+    }
+  }
+
+  public func isFile(_ name: [UInt8], in parent: NodeID) -> Bool {
+    state.withLock { state in
+      guard let directory = state.namespace.directoryIndex(parent) else { return false }
+      return state.namespace.fileSlot(of: NameID(directory: directory, name: name)) != nil
+    }
+  }
+
   public func forget(_ node: NodeID, count: UInt64) {
     // The file is released after the lock: its end may touch the cache.
     let released = state.withLock { state -> MirroredFile? in
@@ -44,6 +58,8 @@ extension BucketMirror: FileOwner {
     }
     _ = released
   }
+
+  func fileFetched(_ file: MirroredFile) { state.withLock { $0.served.fetched += 1 } }
 
   func fileComplete(_ file: MirroredFile) {
     let released = state.withLock { state -> MirroredFile? in

@@ -84,8 +84,9 @@ extension BucketMirror {
           nextRequest: offline ? nil : request, nextCost: offline || request == nil ? 0 : cost)
       }
       guard let (directory, slot) = state.namespace.place(ofPath: path[...]) else {
+        if state.namespace.isKnownAbsent(path[...], now) { return explanation(.absent, request: nil, cost: 0) }
         return explanation(
-          offline ? .offline : .unknown, request: "a GET or LIST to find out whether it exists",
+          offline ? .offline : .unknown, request: "a GET or a LIST, to find out whether it exists",
           cost: ledger.prices.perList)
       }
       guard let slot else { return explanation(.directory, request: nil, cost: 0) }

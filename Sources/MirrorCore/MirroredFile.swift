@@ -27,6 +27,8 @@ final class FileSources: Sendable {
 protocol FileOwner: AnyObject, Sendable {
   /// The revision is gone from the bucket: its name must be asked for again.
   func revisionGone(_ file: MirroredFile)
+  /// The first of its bytes come from the origin.
+  func fileFetched(_ file: MirroredFile)
   /// Every byte is here.
   func fileComplete(_ file: MirroredFile)
   /// These keys' unused inodes stand in the way of room.
@@ -59,6 +61,7 @@ final class MirroredFile: Sendable {
     /// The run whose body is checked at its end: until then its bytes are not shown.
     var held: ObjectIdentifier?
     var corruptions = 0
+    var isFetched = false
 
     func isReadable(_ range: Range<Int64>) -> Bool { held == nil && blob?.isReadable(range) ?? false }
   }
@@ -246,8 +249,15 @@ final class MirroredFile: Sendable {
     advance()
   }
 
-  /// The body of this run is shown only when its end proves it right.
-  func hold(_ run: FetchRun) { state.withLock { $0.held = ObjectIdentifier(run) } }
+  /// Bytes come; a held body is shown only when its end proves it right.
+  func bodyBegins(_ run: FetchRun, isHeld: Bool) {
+    let isFirst = state.withLock { state in
+      if isHeld { state.held = ObjectIdentifier(run) }
+      defer { state.isFetched = true }
+      return !state.isFetched
+    }
+    if isFirst { owner?.fileFetched(self) }
+  }
 
   /// The body was not what its checksum says: it is thrown away, and asked for once more.
   func corrupted(_ run: FetchRun, _ error: StoreError?) {
@@ -314,7 +324,7 @@ final class MirroredFile: Sendable {
       _ = try await sources.store.get(
         GetRequest(
           key: key, range: ByteRange(read.range.lowerBound, read.range.upperBound),
-          condition: revision.condition), into: buffer)
+          condition: revision.condition, deadline: sources.clock.now() + BucketMirror.deadline), into: buffer)
       if let bytes = buffer.bytes { return read.reply(.bytes(bytes)) }
       read.reply(.failed(.stale))
       owner?.revisionGone(self)

@@ -17,8 +17,8 @@ struct Directory {
   var hasListing = false
   /// All that the catalogue knows of it is in memory.
   var loaded = false
-  /// A file was seen directly in it.
-  var hasFiles = false
+  /// What was seen directly in it.
+  var holds = ValidationPlanner.Neighbours()
   /// Last-Modified of its marker object, else 0: never "now".
   var modified: Int64 = 0
 }
@@ -121,6 +121,7 @@ struct Namespace {
     let index = directories.count
     directories.append(Directory(key: directories[parent].key + name + [0x2F], parent: parent, slotInParent: slot))
     directories[index].node = nodes.add(.directory, directory: index, slot: slot)
+    directories[parent].holds.directories = true
     directories[parent].table.update(slot) {
       $0 = Entry()
       $0.kind = .directory
@@ -171,7 +172,7 @@ struct Namespace {
       // Of a revision never seen before the cache holds nothing; of a name first seen it may.
       $0.recalled = recalled
     }
-    directories[directory].hasFiles = true
+    directories[directory].holds.files = true
     if sighting != .catalogue {
       effects.changes.append(
         .object(key(directory, slot), revision, storageClass: storageClass, validated: effects.wall(vouched)))

@@ -10,7 +10,7 @@ struct Question {
     /// The revision of a known file is stale.
     case validate(slot: Int, ObjectRevision, cached: Bool, recalled: Bool)
     /// Nobody knows this name.
-    case discover(besideFiles: Bool, wasAbsent: Bool)
+    case discover(beside: ValidationPlanner.Neighbours, wasAbsent: Bool)
   }
   let id: NameID
   let key: ObjectKey
@@ -47,7 +47,7 @@ extension Namespace {
     return .ask(
       Question(
         id: id, key: key,
-        subject: .discover(besideFiles: directories[directory].hasFiles, wasAbsent: known != nil)))
+        subject: .discover(beside: directories[directory].holds, wasAbsent: known != nil)))
   }
 
   /// The name does not exist, as of now.

@@ -31,6 +31,22 @@ extension Namespace {
 
   func absenceLeft(_ id: NameID, _ now: Instant) -> Duration { max(.zero, (absent[id] ?? now) - now) }
 
+  /// A path whose last name would be answered with ENOENT from memory.
+  func isKnownAbsent(_ path: ArraySlice<UInt8>, _ now: Instant) -> Bool {
+    let parts = path.split(separator: 0x2F)
+    guard let name = parts.last, let parent = place(ofPath: Array(parts.dropLast().joined(separator: [0x2F]))[...])
+    else {
+      return false
+    }
+    var directory = parent.directory
+    if let slot = parent.slot {
+      guard directories[directory].table[slot].kind == .directory else { return false }
+      directory = Int(directories[directory].table[slot].link)
+    }
+    if let until = absent[NameID(directory: directory, name: Array(name))] { return until > now }
+    return hasFreshListing(directory, now)
+  }
+
   /// A stale answer may be given: the rules bound its age (stale-if-error, RFC 5861 §4).
   func mayServeStale(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
     let entry = directories[directory].table[slot]

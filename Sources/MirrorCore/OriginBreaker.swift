@@ -87,6 +87,19 @@ final class OriginBreaker: ObjectStore {
   private static let offline = StoreError(
     .unreachable, operation: "", subject: "the origin", message: "the mount is offline (--offline)")
 
+  /// An outage is known from elsewhere.
+  func open(because error: StoreError) {
+    let begins = state.withLock { state in
+      guard !state.isProbing else { return false }
+      state.isProbing = true
+      open(&state, error)
+      return true
+    }
+    guard begins else { return }
+    warn(error)
+    Task { await watch(error, isOpen: true) }
+  }
+
   private func note(_ error: StoreError) {
     let verdict = state.withLock { state -> BreakerPolicy.Verdict in
       if !error.isOriginFailure && error.code != .cancelled { state.policy.succeeded() }

@@ -54,7 +54,6 @@ extension BucketMirror {
       let entry = state.namespace.directories[id.directory].table[slot]
       // Content that is thought to be here already is not written twice.
       if change == .unchanged, entry.cached { return nil }
-      state.served.fetched += 1
       return self.content(FileID(id.directory, slot), &state)
     }
     return file?.fill(from: head)

@@ -27,9 +27,17 @@ struct ValidationPlanner {
     return cached || revision.size > Self.wholeLimit ? .validate(tag, range) : .fetch(range)
   }
 
-  /// A name of which nothing is known. Where files are known to lie, one more is likely and a GET is a twelfth of
-  /// a LIST; a name that was absent before is asked for in the one way that settles both file and directory.
-  func discovery(besideFiles: Bool, wasAbsent: Bool) -> Request {
-    besideFiles && !wasAbsent ? .fetch(Self.head) : .sample
+  /// A name of which nothing is known. Where only files are known to lie one more is likely, and a GET is a twelfth
+  /// of a LIST; where both lie the name has to tell. A name that was absent before is asked for in the one way that
+  /// settles both file and directory.
+  func discovery(_ name: [UInt8], beside neighbours: Neighbours, wasAbsent: Bool) -> Request {
+    guard !wasAbsent, neighbours.files else { return .sample }
+    return !neighbours.directories || name.contains(0x2E) ? .fetch(Self.head) : .sample
+  }
+
+  /// What is known to lie in a directory.
+  struct Neighbours: Equatable {
+    var files = false
+    var directories = false
   }
 }

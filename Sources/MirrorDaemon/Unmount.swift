@@ -12,7 +12,8 @@ public enum Unmount {
       throw RunningMounts.unreachable(mount.mountPoint, error)
     }
     do throws(CommandFailure) { _ = try mount.ask(ControlRequest(lazy ? .detach : .unmount)) } catch {
-      throw error.code == .failure && DeadMount.isMounted(mount.mountPoint) ? inUse(mount.mountPoint, error) : error
+      // A daemon whose mount is gone may end before it has answered.
+      if DeadMount.isMounted(mount.mountPoint) { throw error.code == .failure ? inUse(mount.mountPoint, error) : error }
     }
     if attendance.wait(atMost: lazy ? .seconds(2) : .seconds(60)) { return nil }
     let process = attendance.process.map { "process \($0)" } ?? "its process"

@@ -41,8 +41,6 @@ import MirrorPlatform
     guard unsafe ccurl_set_string(pointer, CURLOPT_URL, request.url) == CURLE_OK else { return false }
     if request.method == .head { set(CURLOPT_NOBODY, 1) } else { set(CURLOPT_HTTPGET, 1) }
     set(CURLOPT_BUFFERSIZE, Int64(request.isBulk ? settings.bulkBuffer : settings.smallBuffer))
-    // 0 would mean no bound.
-    set(CURLOPT_TIMEOUT_MS, request.timeout.map { max(1, $0.nanosecondsClamped / 1_000_000) } ?? 0)
 
     unsafe curl_slist_free_all(headers)
     unsafe headers = curl_slist_append(nil, "Accept:")

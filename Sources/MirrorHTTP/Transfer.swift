@@ -1,5 +1,6 @@
 // One request under way: its answer so far, and whoever waits for it.
 import CCurl
+import MirrorPlatform
 import Synchronization
 
 /// `@unchecked Sendable`: after `submit` every field but `isCancelled` is touched by the transfer thread alone.
@@ -17,14 +18,20 @@ final class Transfer: @unchecked Sendable {
   private var isMalformed = false
   /// While libcurl holds it.
   var easy: EasyHandle?
+  /// When an answer must have begun; time spent waiting for a connection counts.
+  let deadline: Instant?
 
   init(_ request: HTTPRequest, _ handler: any HTTPResponseHandler) {
     self.request = request
     self.handler = handler
+    deadline = request.timeout.map { SystemClock().now() + $0 }
   }
 
   /// Before it is submitted.
   func wait(_ waiter: CheckedContinuation<Outcome, Never>) { self.waiter = waiter }
+
+  /// Its time is over and no answer has begun.
+  func isOverdue(_ now: Instant) -> Bool { status == 0 && deadline.map { $0 <= now } ?? false }
 
   /// False ends the transfer.
   func receive(line: UnsafeRawBufferPointer) -> Bool {

@@ -1,5 +1,6 @@
 // The transfer thread: takes requests from an inbox, drives libcurl, answers whoever waits.
 import CCurl
+import MirrorPlatform
 import Synchronization
 
 /// `@unchecked Sendable`: the inbox is locked, `multi` is set once and safe to wake from any thread until `run` frees
@@ -17,6 +18,9 @@ import Synchronization
   private let inbox = Mutex(Inbox())
   private var active: [ObjectIdentifier: Transfer] = [:]
   private var idle: [EasyHandle] = []
+  /// How often deadlines are looked at, milliseconds.
+  private static let look: Int32 = 250
+  private var nextLook = Instant.distantPast
 
   /// curl_global_init is not safe against itself in old releases.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -67,8 +71,9 @@ import Synchronization
       var running: Int32 = 0
       unsafe curl_multi_perform(multi, &running)
       finishDone()
+      endOverdue()
       // Anything that finished may have brought new work meanwhile: the wake-up is kept, so this returns at once.
-      if isOpen { unsafe curl_multi_poll(multi, nil, 0, 60_000, nil) }
+      if isOpen { unsafe curl_multi_poll(multi, nil, 0, active.isEmpty ? 60_000 : Self.look, nil) }
     }
     for transfer in active.values { end(transfer, .closed, "the transport is closed") }
     idle.removeAll()
@@ -86,6 +91,16 @@ import Synchronization
     for transfer in work.submitted { start(transfer) }
     for transfer in work.cancelled { end(transfer, .cancelled, "cancelled") }
     return !work.isClosed
+  }
+
+  /// libcurl's own limit would count the body too, and not the wait for a connection.
+  private func endOverdue() {
+    let now = SystemClock().now()
+    guard !active.isEmpty, now >= nextLook else { return }
+    nextLook = now + .milliseconds(Int64(Self.look))
+    for transfer in active.values where transfer.isOverdue(now) {
+      end(transfer, .timeout, "no answer in time")
+    }
   }
 
   private func start(_ transfer: Transfer) {
