@@ -3,13 +3,17 @@
 #include "session.h"
 #include <errno.h>
 #include <linux/fuse.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+// libfuse ends its threads by pthread_cancel(3) and lets that happen from here on until the read has returned, also in
+// the messages it then may write: a thread that dies in one of those keeps stderr locked for ever. So only in read(2).
 static ssize_t hook_read(int fd, void *buffer, size_t size, void *userdata) {
   struct cfuse_session *session = userdata;
   ssize_t count = read(fd, buffer, size);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
   if (atomic_load_explicit(&session->ready, memory_order_relaxed)) return count;
   const struct fuse_in_header *header = buffer;
   if (count < (ssize_t)(sizeof *header + offsetof(struct fuse_init_in, flags) + sizeof(uint32_t))) return count;

@@ -7,7 +7,8 @@
 static struct cfuse_session *session_of(fuse_req_t request) { return fuse_req_userdata(request); }
 
 static void on_init(void *userdata, struct fuse_conn_info *connection) {
-  (void)userdata;
+  struct cfuse_session *session = userdata;
+  atomic_store(&session->can_expire, connection->proto_major == 7 && connection->proto_minor >= 38);
   // A new mtime of a node does not mean new bytes: pages belong to a revision and are dropped only on request.
   connection->want &= ~(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
                         FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV);

@@ -1,9 +1,11 @@
 // The life of a session: create, mount, run, close; and what the kernel is told at INIT and by notices.
 #define _GNU_SOURCE
 #include "session.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cfuse_session *cfuse_session_create(const char *options, const struct cfuse_handlers *handlers, void *owner) {
   struct cfuse_session *session = calloc(1, sizeof *session);
@@ -44,12 +46,24 @@ void cfuse_session_destroy(struct cfuse_session *session) {
   free(session);
 }
 
+// libfuse sends the byte after the name too, so it gets a copy that has one.
+static int notify(struct cfuse_session *session, uint64_t parent, const uint8_t *name, size_t length,
+                  enum fuse_expire_flags flags) {
+  char text[256];
+  if (length >= sizeof text) return -ENAMETOOLONG;
+  memcpy(text, name, length);
+  text[length] = 0;
+  return fuse_lowlevel_notify_expire_entry(session->fuse, parent, text, length, flags);
+}
+
 int cfuse_notify_expire(struct cfuse_session *session, uint64_t parent, const uint8_t *name, size_t length) {
-  return fuse_lowlevel_notify_expire_entry(session->fuse, parent, (const char *)name, length, FUSE_LL_EXPIRE_ONLY);
+  // Older kernels do not know the flag: they would invalidate, which unmounts what lies on a directory.
+  if (!atomic_load(&session->can_expire)) return -ENOSYS;
+  return notify(session, parent, name, length, FUSE_LL_EXPIRE_ONLY);
 }
 
 int cfuse_notify_invalidate(struct cfuse_session *session, uint64_t parent, const uint8_t *name, size_t length) {
-  return fuse_lowlevel_notify_inval_entry(session->fuse, parent, (const char *)name, length);
+  return notify(session, parent, name, length, 0);
 }
 
 static void (*log_call)(int level, const char *text);

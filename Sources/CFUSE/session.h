@@ -13,6 +13,7 @@ struct cfuse_session {
   _Atomic uint64_t init_unique;
   atomic_bool dirops_offered;
   atomic_bool ready;
+  atomic_bool can_expire;
 };
 
 extern const struct fuse_lowlevel_ops cfuse_operations;

@@ -4,7 +4,7 @@ import MirrorCore
 
 /// `@unchecked`: libfuse's session may be used from any thread, the pointer never changes, and it is freed by the last
 /// owner.
-@safe final class KernelChannel: @unchecked Sendable {
+@safe final class KernelChannel: NoticeChannel, @unchecked Sendable {
   private let session: OpaquePointer
   /// Kept alive, since libfuse holds only its address.
   private let service: KernelService

@@ -23,7 +23,7 @@ public final class KernelSession: Sendable {
     do throws(Errno) {
       let pending = PendingRequests(watch: try InterruptWatch())
       service = KernelService(tree: tree, appearance: NodeAppearance(options), pending: pending)
-      notifier = try Notifier(pending: pending, log: log)
+      notifier = try Notifier(tree: tree, pending: pending, log: log)
     } catch { throw MountError(.refused, path: "", detail: error.description) }
     LibraryMessages.send(to: log)
     let service = service
@@ -68,6 +68,8 @@ public final class KernelSession: Sendable {
     service.pending.close()
     service.pending.watch.stop()
     notifier.stop()
+    // A connection that was aborted, not unmounted, would leave a dead mount behind.
+    try? unmount(lazy: true)
     channel.close()
     place.withLock { $0 = Place() }
   }

@@ -5,6 +5,12 @@ import MirrorCore
 import MirrorPlatform
 import Synchronization
 
+/// Where notices go: 0, or a negative errno.
+protocol NoticeChannel: Sendable {
+  func expire(_ name: [UInt8], in parent: NodeID) -> Int32
+  func invalidate(_ name: [UInt8], in parent: NodeID) -> Int32
+}
+
 /// The notices of one session, in order and without duplicates. A directory with an unanswered LOOKUP or READDIR is
 /// passed over and visited again: a notice would wait behind it in the kernel and hold up every later look-up there.
 final class Notifier: KernelNotices {
@@ -23,10 +29,12 @@ final class Notifier: KernelNotices {
   private let state = Mutex(State())
   private let bell: Doorbell
   private let ended = Promise<Void>()
+  private let tree: any FileTree
   private let pending: PendingRequests
   private let log: Log
 
-  init(pending: PendingRequests, log: Log) throws(Errno) {
+  init(tree: any FileTree, pending: PendingRequests, log: Log) throws(Errno) {
+    self.tree = tree
     self.pending = pending
     self.log = log
     bell = try Doorbell()
@@ -46,7 +54,7 @@ final class Notifier: KernelNotices {
   }
 
   /// Begins to send; what came before has waited.
-  func start(_ session: KernelChannel) {
+  func start(_ session: some NoticeChannel) {
     startThread("s3m-notify") {
       self.run(session)
       self.ended.set(())
@@ -64,7 +72,7 @@ final class Notifier: KernelNotices {
     ended.wait()
   }
 
-  private func run(_ session: KernelChannel) {
+  private func run(_ session: some NoticeChannel) {
     while true {
       let (batch, stopped) = state.withLock { state in
         defer { state.queue = [] }
@@ -84,7 +92,7 @@ final class Notifier: KernelNotices {
   }
 
   /// Carries out what can be; the rest comes back.
-  private func send(_ batch: [Notice], _ session: KernelChannel) -> [Notice] {
+  private func send(_ batch: [Notice], _ session: some NoticeChannel) -> [Notice] {
     var postponed: [Notice] = []
     var passedOver: Set<NodeID> = []
     for notice in batch {
@@ -99,18 +107,23 @@ final class Notifier: KernelNotices {
         return !state.stopped
       }
       guard alive else { return [] }
-      report(
-        notice.expires
-          ? session.expire(notice.name, in: notice.parent) : session.invalidate(notice.name, in: notice.parent))
+      report(carryOut(notice, session))
     }
     return postponed
+  }
+
+  private func carryOut(_ notice: Notice, _ session: some NoticeChannel) -> Int32 {
+    guard notice.expires else { return session.invalidate(notice.name, in: notice.parent) }
+    let result = session.expire(notice.name, in: notice.parent)
+    guard result == -ENOSYS, tree.isFile(notice.name, in: notice.parent) else { return result }
+    return session.invalidate(notice.name, in: notice.parent)
   }
 
   private func report(_ result: Int32) {
     switch -result {
     case 0, ENOENT, ENOTDIR: break
     case ENOSYS:
-      log.once(.notice, key: "expire", "this kernel cannot expire names early: changes show when their time is over")
+      log.once(.notice, key: "expire", "this kernel cannot expire directories: changes show when their time is over")
     default: log.limited(.warning, key: "notice", "the kernel refused a notice: \(Errno(rawValue: -result))")
     }
   }

@@ -49,7 +49,7 @@ extension Mounted {
         let status = child.reap(within: .seconds(3))
         #expect(status == SIGKILL)
         #expect(clock.now() - start < .milliseconds(300))
-        #expect(mount.session.waitingRequests == 0)
+        #expect(await eventually { mount.session.waitingRequests == 0 })
         // The tree's own answer comes too late, and it is told so.
         mount.tree.release()
         #expect(mount.tree.failedReplies == 1)

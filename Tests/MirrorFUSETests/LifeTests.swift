@@ -62,6 +62,27 @@ extension Mounted {
       }
     }
 
+    @Test(.enabled(if: Mounting.isRoot))
+    func `a connection that an administrator aborts ends the session, and leaves nothing`() async throws {
+      let mount = try MountFixture(SyntheticTree())
+      defer { mount.close() }
+      let device = try #require(try MountTable.top(at: mount.path)?.device)
+      let number = String(device.drop { $0 != ":" }.dropFirst())
+      let control = try MountFixture.temporaryDirectory()
+      defer { rmdir(control) }
+      // The control file system is not mounted everywhere.
+      let script = """
+        assert libc.mount(b"fusectl", root.encode(), b"fusectl", 0, None) == 0
+        try:
+            with open(f"{root}/{sys.argv[2]}/abort", "w") as f: f.write("1")
+        finally:
+            libc.umount2(root.encode(), 2)
+        """
+      await Child.run(script, [control, number], prints: "")
+      #expect(mount.waitForEnd())
+      #expect(!DeadMount.isMounted(mount.path))
+    }
+
     @Test func `two sessions of one process do not meet`() async throws {
       let (first, second) = (SyntheticTree(), SyntheticTree())
       first.addFile("first", .bytes([]))

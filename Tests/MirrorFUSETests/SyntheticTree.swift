@@ -162,6 +162,12 @@ final class SyntheticTree: FileTree {
 
   func parent(of directory: NodeID) -> NodeID? { state.withLock { $0.nodes[directory]?.parent } }
 
+  func isFile(_ name: [UInt8], in parent: NodeID) -> Bool {
+    state.withLock { state in
+      state.names[parent]?[name].flatMap { state.nodes[$0] }?.attributes.isDirectory == false
+    }
+  }
+
   func forget(_ node: NodeID, count: UInt64) { state.withLock { $0.counts.forgotten += count } }
 
   func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<UInt64, Errno>) -> Void) {
