@@ -60,8 +60,11 @@ build_release() {
     return
   fi
   need_swift
-  local flags=(-c release --static-swift-stdlib --product s3mirror)
-  (cd "$root" && swift build "${flags[@]}") >&2
+  local flags=(-c release --static-swift-stdlib --product s3mirror) quiet=()
+  # A terminal shows progress in one line; anywhere else it would be thirty.
+  [ -t 2 ] || quiet=(--quiet)
+  [ -e "$root/.build/release/s3mirror" ] || note "Building s3mirror: a few minutes the first time"
+  (cd "$root" && swift build "${flags[@]}" ${quiet[@]+"${quiet[@]}"}) >&2
   binary=$(cd "$root" && swift build "${flags[@]}" --show-bin-path)/s3mirror
 }
 
