@@ -29,7 +29,7 @@ struct FullDiskTests {
     let early = try cache.store(ObjectKey("early"), pattern(1000))
     await cache.catalogue.flush()
 
-    let size = 16 << 20
+    let size = 9 << 20
     let bytes = pattern(size)
     let blob = try cache.makeBlob(ObjectKey("large"), ObjectMetadata(revision: revision(size)))
     let writer = blob.writer(at: 0, upTo: Int64(size))

@@ -95,13 +95,15 @@ func revision(_ size: Int, _ tag: String = "v1") -> ObjectRevision {
 
 /// Bytes that differ from block to block and from seed to seed.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+  var words = [UInt64](repeating: 0, count: (count + 7) / 8)
   var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-  return (0..<count).map { _ in
+  for index in words.indices {
     state ^= state << 13
     state ^= state >> 7
     state ^= state << 17
-    return UInt8(truncatingIfNeeded: state >> 24)
+    words[index] = state
   }
+  return words.withUnsafeBytes { Array($0.prefix(count)) }
 }
 
 func flipByte(of path: String, at offset: Int64) throws {
