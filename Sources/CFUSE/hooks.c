@@ -8,12 +8,24 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// libfuse ends its threads by pthread_cancel(3) and lets that happen from here on until the read has returned, also in
-// the messages it then may write: a thread that dies in one of those keeps stderr locked for ever. So only in read(2).
+// Any other error libfuse would print to stderr itself, and in a thread that pthread_cancel(3) may end meanwhile: then
+// stderr would stay locked for ever. So the session ends as if unmounted, and `cfuse_session_run` says why.
+static void end_reading(struct cfuse_session *session) {
+  if (errno == ENODEV || errno == ENOENT || errno == EINTR || errno == EAGAIN) return;
+  atomic_store(&session->read_error, errno);
+  errno = ENODEV;
+}
+
 static ssize_t hook_read(int fd, void *buffer, size_t size, void *userdata) {
   struct cfuse_session *session = userdata;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
   ssize_t count = read(fd, buffer, size);
+  // From here to the next read the thread is not to be cancelled: messages may be written.
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+  if (count < 0) {
+    end_reading(session);
+    return count;
+  }
   if (atomic_load_explicit(&session->ready, memory_order_relaxed)) return count;
   const struct fuse_in_header *header = buffer;
   if (count < (ssize_t)(sizeof *header + offsetof(struct fuse_init_in, flags) + sizeof(uint32_t))) return count;
@@ -36,22 +48,31 @@ static ssize_t send_init(struct cfuse_session *session, int fd, struct iovec *pa
   return writev(fd, mended, 2);
 }
 
+// The kernel did not take it. ENOENT says so silently to libfuse, which would print anything else to stderr.
+static ssize_t not_taken(void) {
+  if (errno != ENOENT && errno != ENODEV) cfuse_log_error("a message was refused by the kernel", errno);
+  errno = ENOENT;
+  return -1;
+}
+
+static ssize_t send_parts(int fd, struct iovec *parts, int count) {
+  ssize_t sent = writev(fd, parts, count);
+  return sent < 0 ? not_taken() : sent;
+}
+
 static ssize_t hook_writev(int fd, struct iovec *parts, int count, void *userdata) {
   struct cfuse_session *session = userdata;
-  if (atomic_load_explicit(&session->ready, memory_order_relaxed) || count != 2) return writev(fd, parts, count);
+  if (atomic_load_explicit(&session->ready, memory_order_relaxed) || count != 2) return send_parts(fd, parts, count);
   const struct fuse_out_header *header = parts[0].iov_base;
   uint64_t unique = atomic_load(&session->init_unique);
   // A reply that only names another major version (8 bytes or so) makes the kernel send INIT again.
   size_t needed = offsetof(struct fuse_init_out, flags) + sizeof(uint32_t);
   if (unique == 0 || header->unique != unique || header->error != 0 || parts[1].iov_len < needed)
-    return writev(fd, parts, count);
+    return send_parts(fd, parts, count);
   ssize_t sent = send_init(session, fd, parts);
-  int error = errno;
-  if (sent > 0) {
-    atomic_store(&session->ready, 1);
-    session->handlers.ready(session->owner);
-  }
-  errno = error;
+  if (sent < 0) return not_taken();
+  atomic_store(&session->ready, 1);
+  session->handlers.ready(session->owner);
   return sent;
 }
 

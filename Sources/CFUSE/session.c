@@ -35,7 +35,8 @@ int cfuse_session_run(struct cfuse_session *session, unsigned threads) {
   fuse_loop_cfg_set_max_threads(configuration, threads);
   int result = fuse_session_loop_mt(session->fuse, configuration);
   fuse_loop_cfg_destroy(configuration);
-  return result;
+  int error = atomic_load(&session->read_error);
+  return error ? -error : result;
 }
 
 // A session that was never mounted has no device and no path: libfuse then does nothing.
@@ -72,6 +73,12 @@ static void log_message(enum fuse_log_level level, const char *format, va_list a
   char text[1024];
   vsnprintf(text, sizeof text, format, arguments);
   log_call(level, text);
+}
+
+void cfuse_log_error(const char *what, int error) {
+  char text[256], description[128];
+  snprintf(text, sizeof text, "%s: %s", what, strerror_r(error, description, sizeof description));
+  if (log_call) log_call(FUSE_LOG_ERR, text);
 }
 
 void cfuse_set_log(void (*call)(int level, const char *text)) {

@@ -14,9 +14,14 @@ struct cfuse_session {
   atomic_bool dirops_offered;
   atomic_bool ready;
   atomic_bool can_expire;
+  /// What reading the device failed with, other than by unmounting.
+  atomic_int read_error;
 };
 
 extern const struct fuse_lowlevel_ops cfuse_operations;
+/// Sends a line where libfuse's messages go.
+void cfuse_log_error(const char *what, int error);
+
 extern const struct fuse_custom_io cfuse_hooks;
 
 #endif

@@ -121,7 +121,7 @@ final class Notifier: KernelNotices {
 
   private func report(_ result: Int32) {
     switch -result {
-    case 0, ENOENT, ENOTDIR: break
+    case 0, ENOENT: break
     case ENOSYS:
       log.once(.notice, key: "expire", "this kernel cannot expire directories: changes show when their time is over")
     default: log.limited(.warning, key: "notice", "the kernel refused a notice: \(Errno(rawValue: -result))")
