@@ -51,13 +51,13 @@ public final class KernelSession: Sendable {
   /// libfuse, when the kernel has taken the answer to INIT: the mount then works. It must not touch the mount.
   public func run(onReady: @escaping @Sendable () -> Void) throws(MountError) {
     guard let path = place.withLock({ $0.path }) else { throw MountError(.notMounted, path: "") }
-    let (options, log) = (options, log)
+    let (options, log, notifier, channel) = (options, log, notifier, channel)
     service.onReady {
+      notifier.start(channel)
       ReadAhead.raise(to: options.readAhead, mountPoint: path, log: log)
       onReady()
     }
     service.pending.watch.start()
-    notifier.start(channel)
     let result = channel.run(threads: options.threads)
     end()
     if result < 0 { throw MountError(.refused, path: path, detail: "\(Errno(rawValue: -result))") }
@@ -65,6 +65,7 @@ public final class KernelSession: Sendable {
 
   /// After this nothing touches libfuse's session: late answers of the tree find their requests answered.
   private func end() {
+    service.onReady {}
     service.pending.close()
     service.pending.watch.stop()
     notifier.stop()

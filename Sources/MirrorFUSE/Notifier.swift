@@ -22,6 +22,7 @@ final class Notifier: KernelNotices {
   private struct State {
     var queue: [Notice] = []
     var queued: Set<Notice> = []
+    var started = false
     var stopped = false
   }
 
@@ -55,21 +56,23 @@ final class Notifier: KernelNotices {
 
   /// Begins to send; what came before has waited.
   func start(_ session: some NoticeChannel) {
+    state.withLock { $0.started = true }
     startThread("s3m-notify") {
       self.run(session)
       self.ended.set(())
     }
   }
 
-  /// Ends the thread, which was started; what is still queued is dropped. The session must be over, so that no notice waits in the kernel.
+  /// Ends the thread; what is still queued is dropped. The session must be over, so that no notice waits in the kernel.
   func stop() {
-    state.withLock { state in
+    let started = state.withLock { state in
       state.stopped = true
       state.queue = []
       state.queued = []
+      return state.started
     }
     bell.ring()
-    ended.wait()
+    if started { ended.wait() }
   }
 
   private func run(_ session: some NoticeChannel) {
