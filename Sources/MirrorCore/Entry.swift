@@ -15,6 +15,8 @@ struct Entry {
   var cached = false
   /// Whether the cache holds any is known: the catalogue was asked.
   var recalled = false
+  /// It must be asked for again whatever its age: somebody said so, or its revision turned out to be gone.
+  var isExpired = false
   /// The revision came from a listing: no GET has confirmed its ETag.
   var listedOnly = false
   /// Index into the mount's table of storage classes; 0 for STANDARD.

@@ -11,6 +11,7 @@ extension BucketMirror {
     enum Step {
       case answer(LookupAnswer)
       case start(Question, flight: UInt64)
+      case answerAndStart(LookupAnswer, Question, flight: UInt64)
       case wait
     }
     let step = change { state, now -> Step in
@@ -18,6 +19,12 @@ extension BucketMirror {
       switch state.namespace.lookUp(directory, name, recalled: false, now: now) {
       case .answer(let answer): return .answer(state.count(answer))
       case .ask(let question):
+        if let answer = state.answerWhileAsking(question, now) {
+          guard state.lookups[question.id] == nil else { return .answer(answer) }
+          state.lastFlight += 1
+          state.lookups[question.id] = LookupFlight(number: state.lastFlight, waiters: [])
+          return .answerAndStart(answer, question, flight: state.lastFlight)
+        }
         if state.lookups[question.id] == nil {
           state.lastFlight += 1
           state.lookups[question.id] = LookupFlight(number: state.lastFlight, waiters: [reply])
@@ -33,6 +40,9 @@ extension BucketMirror {
     switch step {
     case .answer(let answer): deliver(answer, to: [reply])
     case .start(let question, let flight): Task { await fly(question, flight) }
+    case .answerAndStart(let answer, let question, let flight):
+      deliver(answer, to: [reply])
+      Task { await fly(question, flight) }
     case .wait: break
     }
   }
@@ -239,6 +249,15 @@ extension BucketMirror.State {
     }
     served.negative += count
     return .absent(timeout: namespace.absenceLeft(id, now))
+  }
+
+  /// A stale answer that may be given while the origin is asked.
+  mutating func answerWhileAsking(_ question: Question, _ now: Instant) -> LookupAnswer? {
+    guard case .validate(let slot, _, _, _) = question.subject,
+      namespace.mayServeWhileAsking(question.id.directory, slot, now)
+    else { return nil }
+    served.stale += 1
+    return namespace.answer(question.id.directory, slot, now: now)
   }
 
   /// A stale answer for so many look-ups, if there is one and the rules allow it.

@@ -81,7 +81,7 @@ struct Namespace {
 
   func isFresh(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
     let entry = directories[directory].table[slot]
-    return now < entry.validated + lifetime(directory, slot) || now < entry.answered + Self.grace
+    return !entry.isExpired && (now < entry.validated + lifetime(directory, slot) || now < entry.answered + Self.grace)
   }
 
   /// The directory behind a child's name, if it is one.
@@ -155,7 +155,7 @@ struct Namespace {
       return .unchanged
     case .file:
       // An answer older than what is held must not undo it.
-      if vouched < entry.validated { return .outdated }
+      if vouched < entry.validated && !entry.isExpired { return .outdated }
       supersede(directory, slot)
     case .none:
       forgetAbsence(directory, name)
@@ -186,6 +186,7 @@ struct Namespace {
   ) {
     let moved = directories[directory].table.update(slot) { (entry: inout Entry) -> Bool in
       entry.validated = max(entry.validated, vouched)
+      entry.isExpired = false
       if confirmed { entry.listedOnly = false }
       guard let seen else { return false }
       let old = entry.revision

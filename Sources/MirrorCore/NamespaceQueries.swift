@@ -55,6 +55,12 @@ extension Namespace {
     return now < entry.validated + lifetime(directory, slot) + bound
   }
 
+  /// A stale answer may be given at once while the origin is asked (stale-while-revalidate, RFC 5861 §3).
+  func mayServeWhileAsking(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
+    let entry = directories[directory].table[slot]
+    return !entry.isExpired && now < entry.validated + lifetime(directory, slot) + rules.staleWhileRevalidate
+  }
+
   mutating func noteAnswered(_ directory: Int, _ slot: Int, _ now: Instant) {
     directories[directory].table.update(slot) { $0.answered = now }
   }
@@ -111,10 +117,7 @@ extension Namespace {
     let entry = directories[directory].table[slot]
     if entry.kind == .directory { return expire(Int(entry.link)) }
     guard entry.kind == .file else { return 0 }
-    directories[directory].table.update(slot) {
-      $0.validated = .distantPast
-      $0.answered = .distantPast
-    }
+    directories[directory].table.update(slot) { $0.isExpired = true }
     if entry.link != 0 {
       effects.notices.append(
         .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))

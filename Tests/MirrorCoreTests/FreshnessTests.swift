@@ -154,4 +154,33 @@ import Testing
     #expect(try #require(await fixture.mirror.refresh([])) >= 2)
     await fixture.close()
   }
+
+  @Test func `within stale-while-revalidate the old answer comes at once and the new one next`() async throws {
+    var rules = FreshnessRules()
+    rules.staleWhileRevalidate = .seconds(30)
+    let fixture = try MirrorFixture(rules)
+    fixture.store.put("f", "old")
+    #expect(await fixture.read("f") == "old")
+    fixture.store.put("f", "new")
+    fixture.clock.advance(.seconds(70))
+    fixture.store.closeGate()
+    #expect(await fixture.read("f") == "old", "answered while the origin is asked")
+    fixture.store.openGate()
+    #expect(await becomes("new") { await fixture.read("f") })
+    fixture.store.put("f", "newer")
+    fixture.clock.advance(.seconds(91))
+    #expect(await fixture.read("f") == "newer", "beyond the bound the answer waits for the origin")
+    await fixture.close()
+  }
+
+  @Test func `refresh keeps the age of what it marks`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("f", "x")
+    #expect(await fixture.read("f") == "x")
+    fixture.clock.advance(.seconds(10))
+    _ = await fixture.mirror.refresh(Array("f".utf8))
+    let explanation = try #require(await fixture.mirror.explain(Array("f".utf8)))
+    #expect(explanation.verdict == .stale && explanation.age == .seconds(10))
+    await fixture.close()
+  }
 }

@@ -130,3 +130,12 @@ final class Collector: DirectoryCollector {
     return true
   }
 }
+
+/// Whether a value is answered within five seconds.
+func becomes<Value: Equatable>(_ value: Value, _ ask: () async -> Value?) async -> Bool {
+  for _ in 0..<500 {
+    if await ask() == value { return true }
+    try? await Task.sleep(for: .milliseconds(10))
+  }
+  return false
+}

@@ -1,0 +1,142 @@
+// What a file fetches next: what readers wait for, then what they will read, or nothing where there is no room.
+import MirrorCache
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+extension MirroredFile {
+  /// Starts what is wanted and not under way.
+  func advance() {
+    enum Step { case open, run([FetchRun]), through([Waiting]), none }
+    let step = state.withLock { state -> Step in
+      switch state.store {
+      case .unknown:
+        state.store = .opening
+        return .open
+      case .opening: return .none
+      case .none:
+        if sources.clock.now() >= state.tryAgain {
+          state.store = .opening
+          return .open
+        }
+        state.wanted = []
+        defer { state.waiting = [] }
+        return .through(state.waiting)
+      case .ready: return .run(plan(&state))
+      }
+    }
+    switch step {
+    case .open: Task { await openBlob() }
+    case .run(let runs): for run in runs { Task { await run.perform() } }
+    case .through(let waiting): for read in waiting { Task { await readThrough(read) } }
+    case .none: break
+    }
+  }
+
+  /// The runs to start now: what readers wait for first, then read-ahead in worthwhile pieces.
+  func plan(_ state: inout State) -> [FetchRun] {
+    guard let blob = state.blob, !state.isGone else { return [] }
+    var runs: [FetchRun] = []
+    func add(_ wanted: Range<Int64>, needed: Bool) {
+      var from = wanted.lowerBound
+      while state.runs.count < Self.largestParallelism,
+        let missing = blob.missing(from: from, limit: part(of: wanted)), missing.lowerBound < wanted.upperBound
+      {
+        let end =
+          revision.size <= sources.partSize ? missing.upperBound : min(missing.upperBound, align(wanted.upperBound))
+        // A sliver at the window's edge waits until it is worth a request.
+        if !needed, end < revision.size, end - missing.lowerBound < ReadAheadPolicy.smallestPart { return }
+        let run = FetchRun(file: self, blob: blob, range: missing.lowerBound..<max(end, missing.lowerBound + 1))
+        state.runs[ObjectIdentifier(run)] = run
+        runs.append(run)
+        from = end
+      }
+    }
+    for read in state.waiting where !blob.isReadable(read.range) { add(read.range, needed: true) }
+    for wanted in state.wanted { add(wanted, needed: false) }
+    state.wanted = []
+    return runs
+  }
+
+  func part(of wanted: Range<Int64>) -> Int64 {
+    revision.size <= sources.partSize
+      ? revision.size : ReadAheadPolicy.part(of: Int64(wanted.count), partSize: sources.partSize)
+  }
+
+  func align(_ offset: Int64) -> Int64 {
+    min(revision.size, (offset + Blob.blockSize - 1) / Blob.blockSize * Blob.blockSize)
+  }
+
+  /// Finds or makes the blob.
+  func openBlob() async {
+    var blob = await sources.cache.blob(key, revision)
+    if blob == nil, revision.size <= sources.cache.usage().limit {
+      blob = try? sources.cache.makeBlob(key, ObjectMetadata(revision: revision))
+    }
+    adopt(blob)
+    if blob?.isComplete == true { owner?.fileComplete(self) }
+  }
+
+  /// The blob that bytes go to; nil: there is no room, reads go straight through for a while.
+  func adopt(_ blob: Blob?) {
+    blob?.retain()
+    let isRetired = state.withLock { state in
+      state.blob = blob
+      state.store = blob == nil ? .none : .ready
+      if blob == nil { state.tryAgain = sources.clock.now() + .seconds(5) }
+      return state.isRetired
+    }
+    if isRetired, let blob { sources.cache.retire(blob) }
+    if blob == nil {
+      sources.log.limited(.warning, key: "room", "no room in the cache for \(key): read straight from the origin")
+    } else {
+      blob?.touch()
+    }
+    deliver()
+    advance()
+  }
+
+  /// Gives up on the blob: its room is gone.
+  func loseRoom() {
+    let blob = state.withLock { state -> Blob? in
+      state.store = .none
+      state.tryAgain = sources.clock.now() + .seconds(5)
+      defer { state.blob = nil }
+      return state.blob
+    }
+    blob?.release()
+    sources.log.limited(.warning, key: "room", "no room in the cache for \(key): read straight from the origin")
+    advance()
+  }
+
+  /// One read without the cache.
+  func readThrough(_ read: Waiting) async {
+    let buffer = BufferSink(expecting: revision, read.range)
+    do throws(StoreError) {
+      _ = try await sources.store.get(
+        GetRequest(
+          key: key, range: ByteRange(read.range.lowerBound, read.range.upperBound),
+          condition: revision.condition, deadline: sources.clock.now() + BucketMirror.deadline), into: buffer)
+      if let bytes = buffer.bytes { return read.reply(.bytes(bytes)) }
+      read.reply(.failed(.stale))
+      owner?.revisionGone(self)
+    } catch {
+      let gone = error.meansGone
+      read.reply(.failed(gone ? .stale : error.errno))
+      if gone { owner?.revisionGone(self) }
+    }
+  }
+}
+
+extension ObjectRevision {
+  /// Later requests must meet the same revision.
+  var condition: Condition {
+    guard let etag, !etag.isWeak, !etag.bytes.isEmpty else { return .none }
+    return .ifMatch(etag)
+  }
+}
+
+extension StoreError {
+  /// The revision asked for is no longer there.
+  var meansGone: Bool { code == .preconditionFailed || code == .notFound || code == .rangeNotSatisfiable }
+}

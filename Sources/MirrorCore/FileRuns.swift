@@ -1,0 +1,85 @@
+// How the runs of a file begin and end: bytes shown, held back, thrown away or missing.
+import MirrorCache
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+extension MirroredFile {
+  /// Takes the body of an answer that a validation brought; nil when it has nowhere to go or is not needed.
+  func fill(from head: ObjectHead) -> FetchRun? {
+    let length = head.end - head.start
+    guard length > 0, head.start % Blob.blockSize == 0, state.withLock({ $0.store == .unknown }),
+      sources.cache.reserve(length)
+    else { return nil }
+    guard let blob = try? sources.cache.makeBlob(key, head.metadata) else {
+      sources.cache.giveBack(length)
+      return nil
+    }
+    blob.retain()
+    let run = FetchRun(file: self, blob: blob, range: head.start..<head.end)
+    let taken = state.withLock { state in
+      guard state.store == .unknown else { return false }
+      state.store = .ready
+      state.blob = blob
+      state.runs[ObjectIdentifier(run)] = run
+      return true
+    }
+    guard taken, run.begin(head) else {
+      sources.cache.giveBack(length)
+      sources.cache.retire(blob)
+      blob.release()
+      return nil
+    }
+    return run
+  }
+
+  /// Bytes come; a held body is shown only when its end proves it right.
+  func bodyBegins(_ run: FetchRun, isHeld: Bool) {
+    let isFirst = state.withLock { state in
+      if isHeld { state.held = ObjectIdentifier(run) }
+      defer { state.isFetched = true }
+      return !state.isFetched
+    }
+    if isFirst { owner?.fileFetched(self) }
+  }
+
+  /// A run ended; what it failed to bring fails the reads that need it.
+  func ended(_ run: FetchRun, _ failure: Errno?, gone: Bool) {
+    state.withLock { if $0.held == ObjectIdentifier(run) { $0.held = nil } }
+    deliver()
+    let failed = state.withLock { state -> [Waiting] in
+      state.runs[ObjectIdentifier(run)] = nil
+      if gone { state.isGone = true }
+      if failure == nil { return [] }
+      let failed = state.waiting.filter { gone || $0.range.overlaps(run.range) }
+      state.waiting.removeAll { gone || $0.range.overlaps(run.range) }
+      return failed
+    }
+    for read in failed { read.reply(.failed(failure ?? .inputOutput)) }
+    if gone { owner?.revisionGone(self) }
+    if isComplete { owner?.fileComplete(self) }
+    advance()
+  }
+
+  /// The body was not what its checksum says: it is thrown away, and asked for once more.
+  func corrupted(_ run: FetchRun, _ error: StoreError?) {
+    sources.log.error("a corrupted body was thrown away: \(error.map { "\($0)" } ?? "\(key)")")
+    let (blob, failed) = state.withLock { state -> (Blob?, [Waiting]) in
+      state.runs[ObjectIdentifier(run)] = nil
+      state.held = nil
+      state.store = .unknown
+      state.corruptions += 1
+      defer {
+        state.blob = nil
+        if state.corruptions > 1 { state.waiting = [] }
+      }
+      return (state.blob, state.corruptions > 1 ? state.waiting : [])
+    }
+    if let blob {
+      sources.cache.retire(blob)
+      blob.release()
+    }
+    for read in failed { read.reply(.failed(.inputOutput)) }
+    advance()
+  }
+}

@@ -1,0 +1,35 @@
+// What the contents of files share, and whom they report to.
+import MirrorCache
+import MirrorPlatform
+import MirrorStore
+
+/// What files share: where bytes come from and go to.
+final class FileSources: Sendable {
+  let store: any ObjectStore
+  let cache: Cache
+  let log: Log
+  let clock: any Clock
+  let partSize: Int64
+  /// Answers readers away from the transfer thread.
+  let replies = WorkQueue(name: "reply", threads: 2)
+
+  init(store: any ObjectStore, cache: Cache, log: Log, clock: any Clock, partSize: Int64) {
+    self.store = store
+    self.cache = cache
+    self.log = log
+    self.clock = clock
+    self.partSize = partSize
+  }
+}
+
+/// Whom a file tells what happens to it.
+protocol FileOwner: AnyObject, Sendable {
+  /// The revision is gone from the bucket: its name must be asked for again.
+  func revisionGone(_ file: MirroredFile)
+  /// The first of its bytes come from the origin.
+  func fileFetched(_ file: MirroredFile)
+  /// Every byte is here.
+  func fileComplete(_ file: MirroredFile)
+  /// These keys' unused inodes stand in the way of room.
+  func askToForget(_ keys: [ObjectKey])
+}
