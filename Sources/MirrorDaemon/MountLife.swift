@@ -51,8 +51,10 @@ public final class MountLife: Sendable {
       do throws(CommandFailure) {
         let assembly = try Assembly(settings, place, log: log)
         try begin(assembly, place, log)
+        // Before it is ready: the next command may be `unmount`.
+        let control = listen(assembly, place, log)
         try settle(logPath, log)
-        serve(assembly, place, log)
+        serve(assembly, place, control, log)
       } catch {
         if logPath != nil { log.error("\(place.mountPoint): \(error.message)") }
         throw error
@@ -131,8 +133,7 @@ public final class MountLife: Sendable {
     if report?.sayReady() == false { ending.set(.nobodyWaits) }
   }
 
-  private func serve(_ assembly: Assembly, _ place: MountPlace, _ log: Log) {
-    let control = listen(assembly, place, log)
+  private func serve(_ assembly: Assembly, _ place: MountPlace, _ control: ControlServer?, _ log: Log) {
     let end = ending.wait()
     if case .failed = end {
       log.error("\(place.mountPoint): \(end.text)")
