@@ -28,6 +28,8 @@ public struct MirrorConfiguration: Sendable {
 public final class BucketMirror: FileTree {
   /// A caller waits at most so long for the origin when a stale answer is at hand …
   static let patience = Duration.seconds(4)
+  /// When an answer takes so long, it is worth asking whether the origin answers at all.
+  static let unease = Duration.seconds(1)
   /// … and so long when none is.
   static let deadline = Duration.seconds(25)
   /// The first question of all.
@@ -97,14 +99,10 @@ public final class BucketMirror: FileTree {
   /// Before the mount: asks the origin once, unless what the catalogue knows is fresh.
   /// Returns whether the origin answers; throws when it can't be used and nothing is cached.
   public func start() async throws(StoreError) -> Bool {
+    let known = await cache.catalogue.listing(configuration.prefix) != nil
     await recall(directory: 0)
     if configuration.offline { return false }
-    let (fresh, known) = change { state, now in
-      (
-        state.namespace.hasFreshListing(0, now),
-        state.namespace.directories[0].hasListing || state.namespace.directories[0].table.live > 0
-      )
-    }
+    let fresh = change { state, now in state.namespace.hasFreshListing(0, now) }
     if fresh { return true }
     do throws(StoreError) {
       // Past the breaker: at the start a failure is the caller's to judge.

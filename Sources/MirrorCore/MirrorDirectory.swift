@@ -1,4 +1,5 @@
 // OPENDIR, READDIR and READDIRPLUS: one listing for all who wait, shown as it arrives.
+import MirrorCache
 public import MirrorPlatform
 import MirrorStore
 import Synchronization
@@ -177,6 +178,8 @@ extension BucketMirror {
     change { state, _ in
       var scan = ListingScan(base: 0, coversBase: true, since: since)
       scan.applyFlat(page, requested: since, to: &state.namespace)
+      // A later start knows by this that the bucket was served from here before.
+      state.namespace.effects.changes.append(.directory(configuration.prefix, listed: nil))
       if page.next != nil { state.large.formUnion(scan.unfinished) }
     }
   }

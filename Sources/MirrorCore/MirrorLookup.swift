@@ -72,7 +72,9 @@ extension BucketMirror {
 
   private func ask(_ question: Question, _ flight: UInt64) async {
     let timer = Task { [weak self] in
-      try? await Task.sleep(for: Self.patience)
+      try? await Task.sleep(for: Self.unease)
+      if !Task.isCancelled { self?.store.doubt("\(question.key)") }
+      try? await Task.sleep(for: Self.patience - Self.unease)
       if !Task.isCancelled { self?.losePatience(question.id, flight) }
     }
     defer { timer.cancel() }

@@ -100,6 +100,17 @@ final class OriginBreaker: ObjectStore {
     Task { await watch(error, isOpen: true) }
   }
 
+  /// An answer is long in coming: whether the origin answers at all is found out beside it.
+  func doubt(_ subject: String) {
+    let begins = state.withLock { state in
+      guard !state.isProbing else { return false }
+      state.isProbing = true
+      return true
+    }
+    let cause = StoreError(.timeout, operation: "HeadBucket", subject: subject, message: "no answer in time")
+    if begins { Task { await watch(cause, isOpen: false) } }
+  }
+
   private func note(_ error: StoreError) {
     let verdict = state.withLock { state -> BreakerPolicy.Verdict in
       if !error.isOriginFailure && error.code != .cancelled { state.policy.succeeded() }
