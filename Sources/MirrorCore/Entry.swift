@@ -10,6 +10,8 @@ struct Entry {
     case file, directory
   }
 
+  // The order keeps it at 64 bytes: the small fields lie in the padding behind the tag.
+  private var tag: EntityTag?
   var kind: Kind = .none
   /// The cache is thought to hold bytes of this revision.
   var cached = false
@@ -23,7 +25,6 @@ struct Entry {
   var storageClass: UInt8 = 0
   /// A file's node, or 0 while the kernel knows none; a directory's index.
   var link: UInt32 = 0
-  private var tag: EntityTag?
   private var size: Int64 = 0
   private var modified: Int64 = .min
   /// When the request that vouched for this revision (or this directory's name) was sent.

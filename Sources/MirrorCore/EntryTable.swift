@@ -53,6 +53,21 @@ struct EntryTable {
     return slot
   }
 
+  /// Gives back what the arrays hold in reserve: most directories do not grow any more once they were listed.
+  mutating func settle() {
+    guard entries.capacity - entries.count > entries.count / 8 else { return }
+    entries = Self.exact(entries)
+    ends = Array(Self.exact(ContiguousArray(ends)))
+    names = Array(Self.exact(ContiguousArray(names)))
+  }
+
+  private static func exact<Element>(_ array: ContiguousArray<Element>) -> ContiguousArray<Element> {
+    var exact: ContiguousArray<Element> = []
+    exact.reserveCapacity(array.count)
+    exact.append(contentsOf: array)
+    return exact
+  }
+
   private mutating func grow() {
     index = [Int32](repeating: -1, count: max(8, index.count * 2))
     for slot in entries.indices { place(slot, name(slot)) }

@@ -148,6 +148,8 @@ extension BucketMirror {
 
   private func conclude(_ directory: Int, _ error: Errno?) {
     guard let flight = state.withLock({ $0.listings.removeValue(forKey: directory) }) else { return }
+    // The pages of a long listing leave holes in the heap.
+    if flight.pages > 8 { ThisProcess.trimHeap() }
     for opener in flight.openers { opener(error) }
     for reader in flight.readers {
       if let error { _ = reader.collector.finish(error) } else { serve(reader) }

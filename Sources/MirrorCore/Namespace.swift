@@ -266,6 +266,7 @@ struct Namespace {
         .contents(ObjectKey(directories[directory].key), names: liveNames(directory), listed: effects.wall(since)))
     }
     directories[directory].loaded = true
+    directories[directory].table.settle()
   }
 
   /// The names in a directory, those of directories with their `/`.

@@ -5,13 +5,13 @@ import MirrorStore
 /// A node's place in the namespace.
 struct Node {
   enum Role { case free, directory, file, superseded }
-  var role: Role = .free
   /// Counts the lives of this place in the table, so that a number is never used twice.
   var generation: UInt32 = 0
   /// A directory's own index, or the index of the directory that holds the file.
   var directory: Int32 = 0
   var slot: Int32 = 0
-  var lookups: UInt64 = 0
+  var lookups: UInt32 = 0
+  var role: Role = .free
 }
 
 /// A revision that its name no longer leads to, but that the kernel still uses.
@@ -57,11 +57,11 @@ struct NodeTable {
 
   subscript(index: UInt32) -> Node { nodes[Int(index)] }
 
-  mutating func retain(_ index: UInt32, _ count: UInt64 = 1) { nodes[Int(index)].lookups += count }
+  mutating func retain(_ index: UInt32, _ count: UInt64 = 1) { nodes[Int(index)].lookups += UInt32(clamping: count) }
 
   /// Takes look-ups back; true when none is left.
   mutating func release(_ index: UInt32, count: UInt64) -> Bool {
-    nodes[Int(index)].lookups -= min(count, nodes[Int(index)].lookups)
+    nodes[Int(index)].lookups -= min(UInt32(clamping: count), nodes[Int(index)].lookups)
     return nodes[Int(index)].lookups == 0
   }
 

@@ -77,6 +77,9 @@ public enum ThisProcess {
   /// Keeps memory small however many threads allocate (mallopt(3)).
   public static func boundHeaps() { cglibc_bound_heaps() }
 
+  /// Gives memory that lies free in the heap back to the kernel (malloc_trim(3)).
+  public static func trimHeap() { cglibc_trim_heap() }
+
   /// A crash leaves one line on standard error.
   public static func reportCrashes() { cglibc_report_crashes() }
 

@@ -1,51 +1,84 @@
 // The validator of a revision (RFC 9110 §8.8.3), kept exactly as the server spelled it.
 import MirrorPlatform
 
-/// An ETag with its quotes; the common `"<32 lower-case hex>"` takes no heap.
+/// An ETag with its quotes; the common forms take no heap, since a mount may know millions.
 public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
-  private let high: UInt64
-  private let low: UInt64
-  private let spelled: [UInt8]?
+  /// Each spelling has one form, so that equal tags are equal values.
+  private enum Form: Hashable, Sendable {
+    /// `"<32 lower-case hex>"`
+    case digest(UInt64, UInt64)
+    /// `"<32 lower-case hex>-<parts>"`
+    case parts(UInt64, UInt64, UInt32)
+    /// Anything else of at most 16 bytes.
+    case short(UInt64, UInt64, UInt8)
+    case long([UInt8])
+  }
+  private let form: Form
 
   public init(_ bytes: [UInt8]) {
-    if bytes.count == 34, bytes.first == 0x22, bytes.last == 0x22,
-      !bytes.contains(where: { (0x41...0x46).contains($0) }),
-      let digest = MirrorPlatform.bytes(hexadecimal: bytes[1..<33])
-    {
-      self.init(md5: digest)
+    if let form = Self.hexadecimalForm(bytes) {
+      self.form = form
+    } else if bytes.count <= 16 {
+      let (high, low) = Self.words(bytes + [UInt8](repeating: 0, count: 16 - bytes.count))
+      form = .short(high, low, UInt8(bytes.count))
     } else {
-      self.init(high: 0, low: 0, spelled: bytes)
+      form = .long(bytes)
     }
   }
 
   public init(_ text: String) { self.init(Array(text.utf8)) }
 
-  private init(high: UInt64, low: UInt64, spelled: [UInt8]?) {
-    self.high = high
-    self.low = low
-    self.spelled = spelled
-  }
-
   /// The tag that spells these sixteen bytes: what `md5` answers, back again.
   public init(md5 digest: [UInt8]) {
     precondition(digest.count == 16)
-    self.init(
-      high: digest[..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: digest[8...].reduce(0) { $0 << 8 | UInt64($1) },
-      spelled: nil)
+    let (high, low) = Self.words(digest)
+    form = .digest(high, low)
   }
 
-  /// As received, quotes included.
-  public var bytes: [UInt8] { spelled ?? [0x22] + Array(hexadecimal(digest).utf8) + [0x22] }
+  private static func hexadecimalForm(_ bytes: [UInt8]) -> Form? {
+    guard bytes.count >= 34, bytes.count <= 45, bytes.first == 0x22, bytes.last == 0x22,
+      !bytes[1..<33].contains(where: { (0x41...0x46).contains($0) }),
+      let digest = MirrorPlatform.bytes(hexadecimal: bytes[1..<33])
+    else { return nil }
+    let (high, low) = words(digest)
+    if bytes.count == 34 { return .digest(high, low) }
+    let count = bytes[34..<(bytes.count - 1)]
+    guard bytes[33] == 0x2D, let first = count.first, (0x31...0x39).contains(first),
+      count.allSatisfy({ (0x30...0x39).contains($0) }), let parts = UInt32(String(decoding: count, as: UTF8.self))
+    else { return nil }
+    return .parts(high, low, parts)
+  }
 
-  private var digest: [UInt8] {
+  private static func words(_ bytes: [UInt8]) -> (UInt64, UInt64) {
+    (bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }, bytes[8...].reduce(0) { $0 << 8 | UInt64($1) })
+  }
+
+  private static func bytes(_ high: UInt64, _ low: UInt64) -> [UInt8] {
     [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } }
   }
 
+  /// As received, quotes included.
+  public var bytes: [UInt8] {
+    switch form {
+    case .digest(let high, let low): Array("\"\(hexadecimal(Self.bytes(high, low)))\"".utf8)
+    case .parts(let high, let low, let count): Array("\"\(hexadecimal(Self.bytes(high, low)))-\(count)\"".utf8)
+    case .short(let high, let low, let count): Array(Self.bytes(high, low)[..<Int(count)])
+    case .long(let bytes): bytes
+    }
+  }
+
   /// The sixteen bytes of a tag that has the form of an MD5; whether it *is* one, the object's encryption decides.
-  public var md5: [UInt8]? { spelled == nil ? digest : nil }
+  public var md5: [UInt8]? {
+    if case .digest(let high, let low) = form { Self.bytes(high, low) } else { nil }
+  }
 
   /// Weak tags say nothing about bytes (RFC 9110 §8.8.1).
-  public var isWeak: Bool { spelled?.starts(with: [0x57, 0x2F]) ?? false }
+  public var isWeak: Bool {
+    switch form {
+    case .digest, .parts: false
+    case .short, .long: bytes.starts(with: [0x57, 0x2F])
+    }
+  }
 
   /// Without the quotes, for people.
   public var description: String { String(decoding: bytes.filter { $0 != 0x22 }, as: UTF8.self) }
