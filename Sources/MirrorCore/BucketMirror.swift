@@ -49,6 +49,13 @@ public final class BucketMirror: FileTree {
     var recalled: Set<Int> = []
     /// Directories too large for one page of all that lies below them.
     var large: Set<Int> = []
+    /// What was spent on validation, by block, and by directory where no block is known.
+    var blocks = KeyBlocks()
+    var spending: [Int: SpendingHistory] = [:]
+    /// When a directory's child was last listed by itself.
+    var lastChildListed: [Int: Instant] = [:]
+    /// Pages under way that somebody waits for.
+    var pages: [PageTarget: Task<StoreError?, Never>] = [:]
     var served = ServedCounts()
     /// Content that lost its name in the change under way.
     var retired: [MirroredFile] = []
@@ -71,7 +78,7 @@ public final class BucketMirror: FileTree {
   let ledger: Ledger
   let clock: any Clock
   let log: Log
-  let planner = ValidationPlanner()
+  let planner: ValidationPlanner
   let state: Mutex<State>
   let notices = Mutex<(any KernelNotices)?>(nil)
   let sources: FileSources
@@ -86,6 +93,7 @@ public final class BucketMirror: FileTree {
     self.store = OriginBreaker(store, forcedOffline: configuration.offline, clock: clock, log: log)
     self.cache = cache
     self.ledger = ledger
+    planner = ValidationPlanner(prices: ledger.prices)
     self.clock = clock
     self.log = log
     sources = FileSources(

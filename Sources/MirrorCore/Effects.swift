@@ -36,7 +36,8 @@ struct Effects {
   var clocks = (now: Instant.distantPast, wall: WallTime(milliseconds: 0))
 
   func wall(_ instant: Instant) -> WallTime {
-    WallTime(milliseconds: clocks.wall.milliseconds - (clocks.now - instant).nanosecondsClamped / 1_000_000)
+    if instant == .distantPast { return WallTime(milliseconds: 0) }
+    return WallTime(milliseconds: clocks.wall.milliseconds - (clocks.now - instant).nanosecondsClamped / 1_000_000)
   }
 
   /// A stamp of the wall clock as an instant; one from the future counts as unknown (design: never fresher).

@@ -21,6 +21,8 @@ struct Entry {
   var isExpired = false
   /// The revision came from a listing: no GET has confirmed its ETag.
   var listedOnly = false
+  /// A page vouched for it, and nobody has asked for it since.
+  var isUncounted = false
   /// Index into the mount's table of storage classes; 0 for STANDARD.
   var storageClass: UInt8 = 0
   /// A file's node, or 0 while the kernel knows none; a directory's index.

@@ -13,11 +13,17 @@ struct ListingScan {
   /// Directories that the last key lies in, outermost first; all but the base were entered by this scan.
   private var path: [Int]
   private(set) var sawKeys = false
+  /// Directories that were seen whole.
+  private(set) var completed: [Int] = []
 
-  init(base: Int, coversBase: Bool, since: Instant) {
+  /// Where it begins: a directory that this key lies in was not seen whole.
+  private let start: [UInt8]
+
+  init(base: Int, coversBase: Bool, since: Instant, after start: [UInt8] = []) {
     self.base = base
     self.coversBase = coversBase
     self.since = since
+    self.start = start
     path = [base]
   }
 
@@ -48,10 +54,18 @@ struct ListingScan {
   /// The directories in which the scan stands when it stops short: larger than it could see.
   var unfinished: [Int] { path }
 
+  /// The last key or prefix of the pages so far.
+  private(set) var lastKey: [UInt8] = []
+  mutating func noteEnd(of page: ListPage) {
+    lastKey = max(page.objects.last?.key ?? ObjectKey([]), page.prefixes.last ?? ObjectKey([])).bytes
+  }
+
   /// Goes on with the base's own names only; the position after the last key, past the subdirectory it lies in.
   mutating func narrow(after last: ObjectKey, _ namespace: Namespace) -> ObjectKey {
-    defer { path = [base] }
-    return path.count > 1 ? Self.end(of: namespace.directories[path[1]].key) : last
+    let next = path.count > 1 ? Self.end(of: namespace.directories[path[1]].key) : last
+    path = [base]
+    lastKey = next.bytes
+    return next
   }
 
   private func child(of key: [UInt8], _ namespace: inout Namespace) -> ArraySlice<UInt8>? {
@@ -92,12 +106,21 @@ struct ListingScan {
   /// Keys come in order: a directory that the next key is not in has been seen whole.
   private mutating func leave(until key: [UInt8], _ namespace: inout Namespace) {
     while path.count > 1, !key.starts(with: namespace.directories[path[path.count - 1]].key) {
-      namespace.completeListing(path.removeLast(), since: since, emptyMeansGone: false)
+      complete(path.removeLast(), &namespace)
     }
   }
 
+  private mutating func complete(_ directory: Int, _ namespace: inout Namespace) {
+    if start.starts(with: namespace.directories[directory].key) { return }
+    namespace.completeListing(directory, since: since, emptyMeansGone: false)
+    completed.append(directory)
+  }
+
   private mutating func finish(_ namespace: inout Namespace) {
-    while path.count > 1 { namespace.completeListing(path.removeLast(), since: since, emptyMeansGone: false) }
-    if coversBase { namespace.completeListing(base, since: since, emptyMeansGone: !sawKeys) }
+    while path.count > 1 { complete(path.removeLast(), &namespace) }
+    if coversBase {
+      namespace.completeListing(base, since: since, emptyMeansGone: !sawKeys)
+      completed.append(base)
+    }
   }
 }

@@ -93,9 +93,15 @@ extension BucketMirror {
     }
   }
 
-  /// All pages of a directory. The first is flat: in a small tree it is the only one, for all that lies below.
+  /// All pages of a directory. The first is flat: in a small tree it is the only one, for all that lies below; in a
+  /// walk it takes in the directories that follow.
   private func fetchListing(_ directory: Int) async throws(StoreError) {
     let since = clock.now()
+    let walks = state.withLock { $0.noteListing(of: directory, since) }
+    if walks {
+      _ = await page(.directory(directory)).value
+      if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return }
+    }
     var (scan, request, flat) = state.withLock { state in
       let flat = !state.large.contains(directory)
       return (
@@ -112,12 +118,16 @@ extension BucketMirror {
         var next = request
         if flat {
           scan.applyFlat(page, requested: requested, to: &state.namespace)
+          state.learn(page, of: request, scan, requested: requested)
           guard page.next != nil, let last = page.objects.last else { return nil }
           state.large.formUnion(scan.unfinished)
           next.delimited = true
           next.startAfter = scan.narrow(after: last.key, state.namespace)
         } else {
           scan.applyDelimited(page, requested: requested, to: &state.namespace)
+          // Where nothing but files lies between its keys, a delimited page is a flat one.
+          if page.prefixes.isEmpty { state.learn(page, of: request, scan, requested: requested, after: scan.lastKey) }
+          scan.noteEnd(of: page)
           guard page.next != nil else { return nil }
           next.continuation = page.next
         }
@@ -180,6 +190,8 @@ extension BucketMirror {
     change { state, _ in
       var scan = ListingScan(base: 0, coversBase: true, since: since)
       scan.applyFlat(page, requested: since, to: &state.namespace)
+      let request = ListRequest(prefix: configuration.prefix, delimited: false)
+      state.learn(page, of: request, scan, requested: since)
       // A later start knows by this that the bucket was served from here before.
       state.namespace.effects.changes.append(.directory(configuration.prefix, listed: nil))
       if page.next != nil { state.large.formUnion(scan.unfinished) }
@@ -188,6 +200,14 @@ extension BucketMirror {
 }
 
 extension BucketMirror.State {
+  /// Whether this listing follows that of a sibling, so that a page had better take in what follows: a walk.
+  fileprivate mutating func noteListing(of directory: Int, _ now: Instant) -> Bool {
+    guard directory != 0 else { return false }
+    let parent = namespace.directories[directory].parent
+    let last = lastChildListed.updateValue(now, forKey: parent)
+    return !large.contains(directory) && last.map { now - $0 < namespace.listingLifetime(parent) } ?? false
+  }
+
   func isListingFresh(_ directory: Int, _ now: Instant) -> Bool { namespace.hasFreshListing(directory, now) }
 }
 

@@ -1,6 +1,7 @@
 // LOOKUP: answered from memory, or by one flight for each name.
 import MirrorPlatform
 import MirrorStore
+import Synchronization
 
 extension BucketMirror {
   public func lookUp(_ name: [UInt8], in parent: NodeID, reply: @escaping @Sendable (LookupAnswer) -> Bool) {
@@ -17,7 +18,11 @@ extension BucketMirror {
     let step = change { state, now -> Step in
       guard let directory = state.namespace.directoryIndex(parent) else { return .answer(.failed(.stale)) }
       switch state.namespace.lookUp(directory, name, recalled: false, now: now) {
-      case .answer(let answer): return .answer(state.count(answer))
+      case .answer(let answer):
+        if let slot = state.namespace.fileSlot(of: NameID(directory: directory, name: name)) {
+          state.noteUse(directory, slot)
+        }
+        return .answer(state.count(answer))
       case .ask(let question):
         if let answer = state.answerWhileAsking(question, now) {
           guard state.lookups[question.id] == nil else { return .answer(answer) }
@@ -82,6 +87,9 @@ extension BucketMirror {
       switch question.subject {
       case .recall: break
       case .validate(let slot, let revision, let cached, let recalled):
+        if try await validateByPage(question) { break }
+        // The page may have answered it meanwhile.
+        guard state.withLock({ $0.lookups[question.id]?.number == flight }) else { return }
         let known = recalled ? cached : await recallCached(FileID(question.id.directory, slot), question.key)
         try await request(planner.validation(of: revision, cached: known), question, flight)
       case .discover(let neighbours, let wasAbsent):
@@ -148,6 +156,7 @@ extension BucketMirror {
     let undecided = change { state, _ -> Bool in
       var scan = ListingScan(base: question.id.directory, coversBase: false, since: requested)
       scan.applyFlat(page, requested: requested, to: &state.namespace)
+      state.learn(page, of: ListRequest(prefix: prefix, delimited: false), scan, requested: requested)
       if page.next != nil { state.large.formUnion(scan.unfinished) }
       let known = state.namespace.slot(of: question.id) != nil
       return !known && page.next != nil && !onlyBelow
@@ -185,13 +194,13 @@ extension BucketMirror {
 
   /// Names of a directory that came to light answer the look-ups that wait for them: a READDIRPLUS that names
   /// one of them waits in the kernel for that look-up.
-  func answerKnown(in directory: Int) {
+  func answerKnown(in directory: Int?) {
     let answered = change { state, now -> [(LookupAnswer, [LookupFlight.Reply])] in
       var answered: [(LookupAnswer, [LookupFlight.Reply])] = []
-      for (id, flight) in state.lookups where id.directory == directory && !flight.waiters.isEmpty {
+      for (id, flight) in state.lookups where !flight.waiters.isEmpty && id.directory == directory ?? id.directory {
         guard state.namespace.canAnswer(id, now) else { continue }
         answered.append((state.answer(id, count: flight.waiters.count, now: now), flight.waiters))
-        state.lookups[id]?.waiters = []
+        state.lookups[id] = nil
       }
       return answered
     }

@@ -10,7 +10,9 @@ extension BucketMirror: FileOwner {
       let place = state.namespace.nodes[index]
       switch place.role {
       case .directory: return .failure(.isDirectory)
-      case .file: return .success(content(FileID(Int(place.directory), Int(place.slot)), &state))
+      case .file:
+        state.noteUse(Int(place.directory), Int(place.slot))
+        return .success(content(FileID(Int(place.directory), Int(place.slot)), &state))
       case .superseded:
         if let file = state.superseded[index] { return .success(file) }
         guard let old = state.namespace.nodes.superseded[index] else { return .failure(.stale) }

@@ -169,6 +169,7 @@ struct Namespace {
       $0.storageClass = classIndex
       $0.validated = vouched
       $0.listedOnly = listed
+      $0.isUncounted = listed
       // Of a revision never seen before the cache holds nothing; of a name first seen it may.
       $0.recalled = recalled
     }
@@ -187,6 +188,7 @@ struct Namespace {
     let moved = directories[directory].table.update(slot) { (entry: inout Entry) -> Bool in
       entry.validated = max(entry.validated, vouched)
       entry.isExpired = false
+      entry.isUncounted = !confirmed
       if confirmed { entry.listedOnly = false }
       guard let seen else { return false }
       let old = entry.revision

@@ -1,5 +1,6 @@
 // Which request answers a question about a name most cheaply. A pure value: knowledge in, request out.
 import MirrorCache
+import MirrorPlatform
 import MirrorStore
 
 struct ValidationPlanner {
@@ -26,6 +27,21 @@ struct ValidationPlanner {
     // A small object that is not here will be read, if at all, whole: asking for it now saves the second request.
     return cached || revision.size > Self.wholeLimit ? .validate(tag, range) : .fetch(range)
   }
+
+  enum Purchase { case check, page }
+
+  /// Rent or buy: a page costs as much as `pageInChecks` checks, and vouches for all keys of its block for one
+  /// lifetime. Check singly while the checks of the last lifetime cost less; buy at once where the page of the last
+  /// lifetime was worth its price.
+  func purchase(_ history: SpendingHistory, lifetime: Duration, now: Instant) -> Purchase {
+    if now - history.bought < lifetime + lifetime, history.uses >= pageInChecks { return .page }
+    return history.checks(within: lifetime, before: now) + 1 > pageInChecks ? .page : .check
+  }
+
+  /// The price of a LIST in GETs, rounded down: 12 at AWS.
+  let pageInChecks: Int
+
+  init(prices: Prices = Prices()) { pageInChecks = max(1, Int(prices.perList / max(prices.perGet, 1e-12))) }
 
   /// A name of which nothing is known. Where only files are known to lie one more is likely, and a GET is a twelfth
   /// of a LIST; where both lie the name has to tell. A name that was absent before is asked for in the one way that

@@ -8,7 +8,11 @@ public struct Instant: Comparable, Hashable, Sendable {
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
-  public static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds - b.nanoseconds) }
+  public static func - (a: Instant, b: Instant) -> Duration {
+    // The distant past lies further back than Int64 reaches.
+    let (difference, overflow) = a.nanoseconds.subtractingReportingOverflow(b.nanoseconds)
+    return .nanoseconds(overflow ? (a.nanoseconds < b.nanoseconds ? .min : .max) : difference)
+  }
   public static func + (a: Instant, b: Duration) -> Instant {
     Instant(nanoseconds: a.nanoseconds.addingSaturating(b.nanosecondsClamped))
   }

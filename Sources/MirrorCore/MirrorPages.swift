@@ -1,0 +1,209 @@
+// Validation by the page: one LIST in place of many checks, where that is cheaper.
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+/// What a page is bought for.
+enum PageTarget: Hashable, Sendable {
+  /// A block that a page listed before: its prefix, and the key that it begins after.
+  case block(prefix: ObjectKey, after: ObjectKey)
+  /// A directory, all below it, and what follows it in its parent as far as the page goes.
+  case directory(Int)
+  /// A key in a directory too large for a page, and what follows it.
+  case key(ObjectKey, in: Int)
+}
+
+extension BucketMirror {
+  /// Buys a page, or waits for one under way, if that is the cheaper way to validate this name among its neighbours.
+  /// True when the name is fresh by it.
+  func validateByPage(_ question: Question) async throws(StoreError) -> Bool {
+    let page = change { state, now -> Task<StoreError?, Never>? in
+      let target = state.target(for: question, planner, now)
+      guard let target else { return nil }
+      return self.page(target, &state)
+    }
+    guard let page else { return false }
+    if let failure = await page.value {
+      // The page is dear; what is asked may still be had singly.
+      if failure.isOriginFailure { throw failure }
+      return false
+    }
+    return state.withLock { $0.namespace.canAnswer(question.id, clock.now()) }
+  }
+
+  /// A page under way, begun if nobody has.
+  func page(_ target: PageTarget) -> Task<StoreError?, Never> { state.withLock { page(target, &$0) } }
+
+  private func page(_ target: PageTarget, _ state: inout State) -> Task<StoreError?, Never> {
+    if let page = state.pages[target] { return page }
+    let page = Task { await self.fetchPage(target) }
+    state.pages[target] = page
+    return page
+  }
+
+  private func fetchPage(_ target: PageTarget) async -> StoreError? {
+    let requested = clock.now()
+    var request = state.withLock { $0.request(for: target) }
+    request.deadline = requested + Self.deadline
+    do throws(StoreError) {
+      let page = try await store.list(request)
+      change { state, _ in
+        state.apply(page, of: request, requested: requested, for: target)
+        state.pages[target] = nil
+      }
+      answerKnown(in: nil)
+      return nil
+    } catch {
+      state.withLock { $0.pages[target] = nil }
+      return error
+    }
+  }
+}
+
+extension BucketMirror.State {
+  /// The page to buy for a stale name; nil: check it singly, which is noted.
+  fileprivate mutating func target(
+    for question: Question, _ planner: ValidationPlanner, _ now: Instant
+  ) -> PageTarget? {
+    // A listing that shows other tags than GET does proves presence only.
+    guard !namespace.listedTagsDiffer, let slot = namespace.fileSlot(of: question.id) else { return nil }
+    let directory = question.id.directory
+    let lifetime = namespace.lifetime(directory, slot)
+    let target = purchase(question.key, directory, lifetime, planner, now)
+    if target == nil { noteCheck(question.key, directory, lifetime, now) }
+    return target
+  }
+
+  private func purchase(
+    _ key: ObjectKey, _ directory: Int, _ lifetime: Duration, _ planner: ValidationPlanner, _ now: Instant
+  ) -> PageTarget? {
+    func isPage(_ history: SpendingHistory) -> Bool {
+      planner.purchase(history, lifetime: lifetime, now: now) == .page
+    }
+    if let index = blocks.index(of: key.bytes) {
+      guard isPage(blocks[index].history) else { return nil }
+      return .block(prefix: ObjectKey(blocks[index].prefix), after: ObjectKey(blocks[index].start))
+    }
+    // The highest that is worth a page: it covers most for the same price.
+    var best: Int?
+    for ancestor in namespace.ancestors(of: directory) {
+      if large.contains(ancestor) { break }
+      if isPage(spending[ancestor] ?? SpendingHistory()) { best = ancestor }
+    }
+    if let best { return .directory(best) }
+    guard large.contains(directory), isPage(spending[directory] ?? SpendingHistory()) else { return nil }
+    return .key(key, in: directory)
+  }
+
+  private mutating func noteCheck(_ key: ObjectKey, _ directory: Int, _ lifetime: Duration, _ now: Instant) {
+    if let index = blocks.index(of: key.bytes) {
+      blocks[index].history.noteCheck(now, lifetime: lifetime)
+      return
+    }
+    for ancestor in namespace.ancestors(of: directory) {
+      if large.contains(ancestor), ancestor != directory { break }
+      spending[ancestor, default: SpendingHistory()].noteCheck(now, lifetime: lifetime)
+    }
+  }
+
+  /// A name that a page vouched for is asked for: the page was worth something.
+  mutating func noteUse(_ directory: Int, _ slot: Int) {
+    guard namespace.takeUncounted(directory, slot) else { return }
+    if let index = blocks.index(of: namespace.key(directory, slot).bytes) { return blocks[index].history.noteUse() }
+    for ancestor in namespace.ancestors(of: directory) {
+      if large.contains(ancestor), ancestor != directory { break }
+      spending[ancestor, default: SpendingHistory()].noteUse()
+    }
+  }
+
+  func request(for target: PageTarget) -> ListRequest {
+    switch target {
+    case .block(let prefix, let start):
+      return ListRequest(prefix: prefix, delimited: false, startAfter: start.bytes.isEmpty ? nil : start)
+    case .directory(0):
+      return ListRequest(prefix: ObjectKey(namespace.directories[0].key), delimited: false)
+    case .directory(let directory):
+      // What follows it in its parent comes for the same price.
+      let parent = namespace.directories[namespace.directories[directory].parent].key
+      let start = Array(namespace.directories[directory].key.dropLast())
+      return ListRequest(prefix: ObjectKey(parent), delimited: false, startAfter: ObjectKey(start))
+    case .key(let key, let directory):
+      return ListRequest(
+        prefix: ObjectKey(namespace.directories[directory].key), delimited: false,
+        startAfter: ObjectKey(Array(key.bytes.dropLast())))
+    }
+  }
+
+  fileprivate mutating func apply(_ page: ListPage, of request: ListRequest, requested: Instant, for target: PageTarget)
+  {
+    let start = request.startAfter?.bytes ?? []
+    let base = namespace.deepestDirectory(of: request.prefix.bytes)
+    var scan = ListingScan(
+      base: base, coversBase: start.isEmpty && namespace.directories[base].key == request.prefix.bytes,
+      since: requested, after: start)
+    scan.applyFlat(page, requested: requested, to: &namespace)
+    if page.next != nil {
+      large.formUnion(scan.unfinished.filter { !start.starts(with: namespace.directories[$0].key) })
+    }
+    let end = page.next == nil ? nil : page.objects.last?.key.bytes
+    for directory in namespace.ancestors(of: namespace.deepestDirectory(of: start)) where !start.isEmpty {
+      namespace.sweep(directory, after: start, through: end, since: requested)
+    }
+    for directory in scan.unfinished { namespace.sweep(directory, after: start, through: end, since: requested) }
+    learn(page, of: request, scan, requested: requested)
+    if case .directory(let directory) = target {
+      spending[directory, default: SpendingHistory()].notePurchase(requested)
+    }
+    if case .key(_, let directory) = target { spending[directory, default: SpendingHistory()].notePurchase(requested) }
+  }
+
+  /// Remembers what a page covered, and that the directories it showed whole were paid for.
+  mutating func learn(
+    _ page: ListPage, of request: ListRequest, _ scan: ListingScan, requested: Instant, after start: [UInt8]? = nil
+  ) {
+    for directory in scan.completed { spending[directory, default: SpendingHistory()].notePurchase(requested) }
+    guard page.next != nil || page.objects.count >= KeyBlocks.smallest else { return }
+    var block = KeyBlock(
+      prefix: request.prefix.bytes, start: start ?? request.startAfter?.bytes ?? [],
+      end: page.next == nil ? nil : page.objects.last?.key.bytes)
+    block.history.notePurchase(requested)
+    blocks.learn(block)
+  }
+}
+
+extension Namespace {
+  /// The directory and those that it lies in, from the inside out; the root last.
+  func ancestors(of directory: Int) -> some Sequence<Int> {
+    sequence(first: directory) { $0 == 0 ? nil : directories[$0].parent }
+  }
+
+  /// The deepest known directory that lies on the way to a key.
+  func deepestDirectory(of key: [UInt8]) -> Int {
+    guard key.starts(with: directories[0].key) else { return 0 }
+    var directory = 0
+    for name in key[prefixLength...].split(separator: 0x2F) {
+      guard let next = subdirectory(directory, name), key.starts(with: directories[next].key) else { break }
+      directory = next
+    }
+    return directory
+  }
+
+  /// Files of a directory whose keys lie in a range that was listed at `since`, and were not in it, are gone.
+  mutating func sweep(_ directory: Int, after start: [UInt8], through end: [UInt8]?, since: Instant) {
+    for slot in 0..<directories[directory].table.count {
+      let entry = directories[directory].table[slot]
+      guard entry.kind == .file, entry.validated < since || entry.isExpired else { continue }
+      let key = key(directory, slot).bytes
+      guard start.lexicographicallyPrecedes(key) else { continue }
+      if let end, end.lexicographicallyPrecedes(key) { continue }
+      removeFile(directory, slot)
+    }
+  }
+
+  /// Whether a page vouched for a name and nobody has asked for it since; from now on somebody has.
+  mutating func takeUncounted(_ directory: Int, _ slot: Int) -> Bool {
+    guard directories[directory].table[slot].isUncounted else { return false }
+    directories[directory].table.update(slot) { $0.isUncounted = false }
+    return true
+  }
+}
