@@ -11,10 +11,15 @@ struct Question: Sendable {
   var method: HTTPRequest.Method = .get
   /// Nil: the bucket itself.
   var key: ObjectKey?
+  /// What the keys begin with that a listing is asked for.
+  var listed = ObjectKey([])
   var query: [(name: String, value: [UInt8])] = []
   var headers: [HTTPField] = []
   var deadline: Instant?
   var isBulk = false
+
+  /// Where the ledger puts it.
+  var place: ObjectKey { key ?? listed }
 
   /// A 404 says that there is no bucket.
   var isAboutBucket: Bool { key == nil }

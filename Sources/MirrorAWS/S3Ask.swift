@@ -50,10 +50,10 @@ extension S3Store {
   private func send(_ request: HTTPRequest, _ question: Question, _ answer: Answer) async throws(StoreError) {
     do throws(HTTPError) {
       let summary = try await client.perform(request, handler: answer)
-      ledger.record(question.kind, status: summary.status, bytes: summary.bodyBytes)
+      record(question, answer, status: summary.status, bytes: summary.bodyBytes)
       log.debug("\(question.operation) \(question.subject): \(summary.status), \(summary.bodyBytes) B")
     } catch {
-      if error.wasSent { ledger.record(question.kind, status: error.status, bytes: error.bodyBytes) }
+      if error.wasSent { record(question, answer, status: error.status, bytes: error.bodyBytes) }
       log.debug("\(question.operation) \(question.subject): \(error.message)")
       if error.kind != .cancelled, answer.received != nil, !answer.isExpected { return }
       let host = site.endpoint.host
@@ -61,6 +61,13 @@ extension S3Store {
         StoreError.Code(error.kind), operation: question.operation, subject: question.subject, status: error.status,
         message: "\(error.message) (\(host))")
     }
+  }
+
+  private func record(_ question: Question, _ answer: Answer, status: Int, bytes: Int64) {
+    let name = answer.received?.text("x-amz-storage-class")
+    ledger.record(
+      question.kind, status: status, bytes: bytes, of: question.place,
+      storageClass: question.key.map { classes.priced($0, status: status, answered: name) } ?? .standard)
   }
 
   /// Whether it is worth asking again.

@@ -7,6 +7,7 @@ extension S3Store {
   public func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
     var question = question("ListObjectsV2", .list, key: nil, deadline: request.deadline)
     question.subject += "/\(request.prefix)"
+    question.listed = request.prefix
     // Without this XML could not carry every key.
     question.query = [("list-type", Array("2".utf8)), ("encoding-type", Array("url".utf8))]
     question.query.append(("max-keys", Array("\(ListRequest.maximumKeys)".utf8)))
@@ -25,6 +26,7 @@ extension S3Store {
         .serverError, operation: question.operation, subject: question.subject, status: head.status,
         reason: document.code, message: document.message, requestID: document.requestID)
     case .page(var page, let unsized):
+      classes.learn(page.objects)
       for index in unsized { page.objects[index] = try await sized(page.objects[index], request) }
       return page
     }

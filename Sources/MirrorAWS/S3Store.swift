@@ -13,6 +13,7 @@ public final class S3Store: ObjectStore {
   let log: Log
   let site: S3Site
   let keys = SigningKeys()
+  let classes = KnownClasses()
   let evidence: TagEvidence
 
   /// Throws where no address can be made of the configuration; nothing is sent.

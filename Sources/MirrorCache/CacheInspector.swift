@@ -110,9 +110,16 @@ public struct CacheInspector: Sendable {
     return total
   }
 
-  /// What was asked of the origin, by UTC day.
-  public func ledger(of source: CachedSource) throws(CacheError) -> [Int64: RequestCounts] {
-    try reading(source) { (store) throws(SQLiteError) in try store.ledger() } ?? [:]
+  /// What was asked of the origin on these UTC days (since 1970).
+  public func ledger(
+    of source: CachedSource, days: ClosedRange<Int64> = .allDays
+  ) throws(CacheError) -> LedgerEntries {
+    try reading(source) { (store) throws(SQLiteError) in try store.ledger(days) } ?? [:]
+  }
+
+  /// The prices of its last mount.
+  public func prices(of source: CachedSource) throws(CacheError) -> Prices {
+    try reading(source) { (store) throws(SQLiteError) in try store.prices() } ?? Prices()
   }
 
   private static func listing(_ order: Order) -> String {

@@ -48,17 +48,22 @@ public final class Catalogue: Sendable {
     }
   }
 
-  /// Adds counts by UTC day to those that are there.
-  public func saveLedger(_ counts: [Int64: RequestCounts]) {
-    guard !counts.isEmpty else { return }
-    thread.post(.write(.ledger(counts)), within: CatalogueSession.patience)
+  /// Adds requests to those that are there; they are on disk a second later.
+  public func saveLedger(_ entries: LedgerEntries) {
+    guard !entries.isEmpty else { return }
+    thread.post(.write(.ledger(entries)), within: CatalogueSession.patience)
   }
 
-  /// The counts of all time by UTC day (days since 1970).
-  public func ledger() async -> [Int64: RequestCounts] {
+  /// The requests of these UTC days (since 1970).
+  public func ledger(days: ClosedRange<Int64> = .allDays) async -> LedgerEntries {
     await ask([:]) { session in
-      session.read { (store) throws(SQLiteError) in try store.ledger() } ?? [:]
+      session.read { (store) throws(SQLiteError) in try store.ledger(days) } ?? [:]
     }
+  }
+
+  /// Keeps the prices for those who look into the cache while nothing is mounted.
+  public func savePrices(_ prices: Prices) {
+    thread.post(.write(.prices(prices)), within: CatalogueSession.patience)
   }
 
   /// Puts a question to the catalogue's thread; `fallback` once it is closed.

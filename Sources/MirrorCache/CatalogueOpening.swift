@@ -57,6 +57,12 @@ extension OpenCatalogue {
     // A catalogue without a version is none: then other numbers in it mean nothing either.
     guard let version = try store.meta(.version) else { throw SQLiteError(code: 26, message: "no version in it") }
     guard version <= Schema.version else { throw SQLiteError(code: 1, message: newer) }
+    if version < Schema.version {
+      try connection.execute("BEGIN")
+      try connection.execute(Schema.upgrade)
+      try store.setMeta(.version, Schema.version)
+      try connection.execute("COMMIT")
+    }
     return try begin(store, clock: clock)
   }
 

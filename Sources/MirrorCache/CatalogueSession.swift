@@ -8,7 +8,8 @@ enum CatalogueWrite: Sendable {
   case row(Blob, BlobRow)
   case used(Int64, Int64)
   case removeBlob(Int64)
-  case ledger([Int64: RequestCounts])
+  case ledger(LedgerEntries)
+  case prices(Prices)
   case pin(ObjectKey, Bool)
 }
 
@@ -170,7 +171,8 @@ final class CatalogueSession: @unchecked Sendable {
     case .row(let blob, let row): if !blob.isGone { try store.put(row) }
     case .used(let id, let time): try store.use(id, time)
     case .removeBlob(let id): try store.removeBlob(id)
-    case .ledger(let days): for (day, counts) in days { try store.add(counts, day: day) }
+    case .ledger(let entries): try store.add(entries)
+    case .prices(let prices): try store.put(prices)
     case .pin(let prefix, let isPinned): try store.pin(prefix, isPinned)
     }
   }

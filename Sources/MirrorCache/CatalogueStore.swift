@@ -168,35 +168,6 @@ extension CatalogueStore {
   }
 }
 
-// MARK: Ledger
-extension CatalogueStore {
-  func add(_ counts: RequestCounts, day: Int64) throws(SQLiteError) {
-    let query = try statement(.addLedger)
-    let values = [counts.gets, counts.heads, counts.lists, counts.others, counts.notModified, counts.failed]
-    query.bind(1, day)
-    for (index, value) in values.enumerated() { query.bind(Int32(index + 2), Int64(value)) }
-    query.bind(8, counts.bytesReceived)
-    try query.run()
-  }
-
-  func ledger() throws(SQLiteError) -> [Int64: RequestCounts] {
-    let query = try statement(.readLedger)
-    var days: [Int64: RequestCounts] = [:]
-    while try query.step() {
-      var counts = RequestCounts()
-      counts.gets = Int(query.int(1))
-      counts.heads = Int(query.int(2))
-      counts.lists = Int(query.int(3))
-      counts.others = Int(query.int(4))
-      counts.notModified = Int(query.int(5))
-      counts.failed = Int(query.int(6))
-      counts.bytesReceived = query.int(7)
-      days[query.int(0)] = counts
-    }
-    return days
-  }
-}
-
 // MARK: Revisions in columns
 extension Statement {
   /// Binds ETag, size and time at `index` and the two after it.

@@ -1,7 +1,7 @@
 // The tables of a catalogue, their version, and what is run on them.
 
 enum Schema {
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   /// For each connection that writes. The page cache is small: what is hot lies in memory above.
   static let settings = """
@@ -29,10 +29,36 @@ enum Schema {
     CREATE INDEX blobs_key ON blobs(parent, name);
     CREATE INDEX blobs_used ON blobs(used) WHERE pinned = 0;
     CREATE TABLE pins(prefix BLOB PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE ledger(
-      day INTEGER PRIMARY KEY, gets INTEGER NOT NULL, heads INTEGER NOT NULL, lists INTEGER NOT NULL,
-      others INTEGER NOT NULL, not_modified INTEGER NOT NULL, failed INTEGER NOT NULL, bytes INTEGER NOT NULL);
+    \(ledger)
     """
+
+  /// One row of requests that cost the same, by UTC day and prefix, and the prices that differ from the usual.
+  private static let ledger = """
+    CREATE TABLE ledger(
+      day INTEGER NOT NULL, prefix BLOB NOT NULL, kind TEXT NOT NULL, outcome TEXT NOT NULL, class TEXT NOT NULL,
+      requests INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(day, prefix, kind, outcome, class)) WITHOUT ROWID;
+    CREATE TABLE prices(name TEXT PRIMARY KEY, usd TEXT NOT NULL) WITHOUT ROWID;
+    """
+
+  /// From version 1, whose ledger knew sums by day.
+  static let upgrade = """
+    ALTER TABLE ledger RENAME TO ledger_1;
+    \(ledger)
+    INSERT INTO ledger SELECT * FROM (\(firstLedger(table: "ledger_1")));
+    DROP TABLE ledger_1;
+    """
+
+  /// The rows of version 1 as those of this one. Which of the requests failed it did not tell by kind.
+  static func firstLedger(table: String) -> String {
+    let parts = [
+      ("get", "success", "gets - not_modified", "bytes"), ("get", "notModified", "not_modified", "0"),
+      ("head", "success", "heads", "0"), ("list", "success", "lists", "0"), ("other", "success", "others", "0"),
+    ]
+    return parts.map {
+      "SELECT day, x'' AS prefix, '\($0.0)' AS kind, '\($0.1)' AS outcome, 'STANDARD' AS class, "
+        + "\($0.2) AS requests, \($0.3) AS bytes FROM \(table) WHERE \($0.2) > 0"
+    }.joined(separator: " UNION ALL ")
+  }
 
   /// Whether the key of a parent and a name begins with a pinned prefix.
   static func isPinned(_ parent: String, _ name: String) -> String {
@@ -61,7 +87,7 @@ enum Query: Int, CaseIterable {
   case findObject, putObject, validateObject, removeObject, removeObjectsBelow, objectsIn
   case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
   case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins, pinBlobs
-  case addLedger, readLedger
+  case addLedger, readLedger, removePrices, addPrice, readPrices
 
   var sql: String {
     switch self {
@@ -114,11 +140,15 @@ enum Query: Int, CaseIterable {
       """
     case .addLedger:
       """
-      INSERT INTO ledger VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(day) DO UPDATE SET
-      gets = gets + ?2, heads = heads + ?3, lists = lists + ?4, others = others + ?5,
-      not_modified = not_modified + ?6, failed = failed + ?7, bytes = bytes + ?8
+      INSERT INTO ledger VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(day, prefix, kind, outcome, class) DO UPDATE SET
+      requests = requests + ?6, bytes = bytes + ?7
       """
-    case .readLedger: "SELECT day, gets, heads, lists, others, not_modified, failed, bytes FROM ledger"
+    case .readLedger: "SELECT \(Self.ledgerColumns) FROM ledger WHERE day >= ?1 AND day <= ?2"
+    case .removePrices: "DELETE FROM prices"
+    case .addPrice: "INSERT INTO prices VALUES(?1, ?2)"
+    case .readPrices: "SELECT name, usd FROM prices"
     }
   }
+
+  static let ledgerColumns = "day, prefix, kind, outcome, class, requests, bytes"
 }

@@ -52,8 +52,8 @@ public final class BucketMirror: FileTree {
     /// What was spent on validation, by block, and by directory where no block is known.
     var blocks = KeyBlocks()
     var spending: [Int: SpendingHistory] = [:]
-    /// When a directory's child was last listed by itself.
-    var lastChildListed: [Int: Instant] = [:]
+    /// When a directory's child was last listed by itself, and how many keys lay below it.
+    var lastChildListed: [Int: (at: Instant, keys: Int)] = [:]
     /// Pages under way that somebody waits for.
     var pages: [PageTarget: Task<StoreError?, Never>] = [:]
     var served = ServedCounts()

@@ -97,8 +97,7 @@ extension BucketMirror {
   /// walk it takes in the directories that follow.
   private func fetchListing(_ directory: Int) async throws(StoreError) {
     let since = clock.now()
-    let walks = state.withLock { $0.noteListing(of: directory, since) }
-    if walks {
+    if state.withLock({ $0.isWalk(to: directory, since) }) {
       _ = await page(.directory(directory)).value
       if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return }
     }
@@ -119,6 +118,8 @@ extension BucketMirror {
         if flat {
           scan.applyFlat(page, requested: requested, to: &state.namespace)
           state.learn(page, of: request, scan, requested: requested)
+          let parent = state.namespace.directories[directory].parent
+          state.lastChildListed[parent] = (requested, page.objects.count)
           guard page.next != nil, let last = page.objects.last else { return nil }
           state.large.formUnion(scan.unfinished)
           next.delimited = true
@@ -200,12 +201,13 @@ extension BucketMirror {
 }
 
 extension BucketMirror.State {
-  /// Whether this listing follows that of a sibling, so that a page had better take in what follows: a walk.
-  fileprivate mutating func noteListing(of directory: Int, _ now: Instant) -> Bool {
-    guard directory != 0 else { return false }
+  /// Whether this listing follows that of a small sibling, so that a page had better take in what follows: a walk.
+  fileprivate func isWalk(to directory: Int, _ now: Instant) -> Bool {
+    guard directory != 0, !large.contains(directory) else { return false }
     let parent = namespace.directories[directory].parent
-    let last = lastChildListed.updateValue(now, forKey: parent)
-    return !large.contains(directory) && last.map { now - $0 < namespace.listingLifetime(parent) } ?? false
+    guard let last = lastChildListed[parent] else { return false }
+    // Of larger ones a page takes in one at most, and can't tell that it has.
+    return now - last.at < namespace.listingLifetime(parent) && last.keys <= ListRequest.maximumKeys / 2
   }
 
   func isListingFresh(_ directory: Int, _ now: Instant) -> Bool { namespace.hasFreshListing(directory, now) }

@@ -20,7 +20,7 @@ struct Assembly: Sendable {
   init(_ settings: MountSettings, _ place: MountPlace, log: Log) throws(CommandFailure) {
     let clock = SystemClock()
     let origin = OriginSettings(settings, clock: clock, log: log)
-    ledger = Ledger(clock: clock)
+    ledger = Ledger(prices: settings.prices, prefix: settings.source.prefix, clock: clock)
     do throws(Errno) { transport = try HTTPTransport(origin.transport) } catch {
       throw CommandFailure(.failure, "can't start the transfer thread: \(error)")
     }
@@ -35,6 +35,7 @@ struct Assembly: Sendable {
       transport.close()
       throw CommandFailure(error)
     }
+    LedgerSaving(ledger, cache.catalogue).start()
     mirror = BucketMirror(
       configuration: settings.mirrorConfiguration,
       store: RetryingStore(store, policy: RetryPolicy(maximumAttempts: origin.attempts), clock: clock), cache: cache,
@@ -42,7 +43,7 @@ struct Assembly: Sendable {
     do throws(MountError) {
       session = try KernelSession(tree: mirror, options: settings.mountOptions, log: log)
     } catch {
-      Self.close(cache)
+      Self.close(cache, ledger)
       transport.close()
       throw CommandFailure(error)
     }
@@ -51,20 +52,26 @@ struct Assembly: Sendable {
 
   /// Writes and gives up the cache, then ends what transfers are left. Blocks; not for the cooperative pool.
   func close() {
-    Self.close(cache)
+    Self.close(cache, ledger)
     transport.close()
   }
 
-  private static func close(_ cache: Cache) { waitFor { await cache.close() } }
+  private static func close(_ cache: Cache, _ ledger: Ledger) {
+    cache.catalogue.saveLedger(ledger.takeUnsaved())
+    waitFor { await cache.close() }
+  }
+
+  /// What was asked on these UTC days, by all mounts that used this cache, up to now.
+  func requests(days: ClosedRange<Int64>) async -> LedgerEntries {
+    cache.catalogue.saveLedger(ledger.takeUnsaved())
+    return await cache.catalogue.ledger(days: days)
+  }
 
   /// USD of this UTC month, by all mounts that used this cache.
   func costThisMonth() async -> Double {
-    cache.catalogue.saveLedger(ledger.takeUnsaved())
-    let today = SystemClock().wall().seconds / 86400
-    let month = Timestamp(seconds: today * 86400).month
-    let days = await cache.catalogue.ledger().filter { day, _ in
-      today - day < 31 && Timestamp(seconds: day * 86400).month == month
+    let month = BillingMonth(at: SystemClock().wall())
+    return await requests(days: month.firstDay...month.today).reduce(0) {
+      $0 + ledger.prices.cost($1.key.requests, $1.value)
     }
-    return days.values.reduce(0) { $0 + $1.cost(ledger.prices) }
   }
 }

@@ -37,6 +37,11 @@ public enum ControlClient {
     }
   }
 
+  /// The daemon's process; nil where none listens.
+  public static func process(at path: String) -> Int32? {
+    (try? connect(path)).flatMap { $0.peerProcess }
+  }
+
   /// Nobody listens at this socket any more.
   public static func isAbandoned(_ path: String) -> Bool {
     do throws(Errno) { _ = try LocalSocket.connect(to: path) } catch { return error == .connectionRefused }

@@ -1,4 +1,5 @@
 // Answers what the commands ask of a running mount.
+import MirrorCache
 import MirrorCore
 import MirrorFUSE
 public import MirrorPlatform
@@ -9,6 +10,7 @@ struct ControlDesk: Sendable {
   private let place: MountPlace
   private let assembly: Assembly
   private let since: WallTime
+  private let start: Instant
   /// Ends the mount, for the reason given.
   private let end: @Sendable (String) -> Void
 
@@ -19,12 +21,14 @@ struct ControlDesk: Sendable {
     self.assembly = assembly
     self.end = end
     since = SystemClock().wall()
+    start = SystemClock().now()
   }
 
   func answer(_ request: ControlRequest) async -> ControlAnswer {
     switch request.verb {
     case .status: return .text(await report().text)
     case .statusJSON: return .text(await report().json.text)
+    case .cost: return await cost(CostQuestion(encoded: request.argument))
     case .hidden: return .text(hidden())
     case .refresh: return await refresh(request.argument)
     case .explain: return await explain(request.argument) { $0.text }
@@ -65,6 +69,25 @@ struct ControlDesk: Sendable {
   private func hidden() -> String {
     assembly.mirror.hiddenKeys().map { JSON.object([keyMember($0.key), ("reason", .string($0.reason))]).text + "\n" }
       .joined()
+  }
+
+  private func cost(_ question: CostQuestion) async -> ControlAnswer {
+    do throws(CommandFailure) {
+      let report = await costReport(try question.prices(over: assembly.ledger.prices))
+      return .text(question.json ? report.json.text : report.text(question))
+    } catch { return .failure(error) }
+  }
+
+  private func costReport(_ prices: Prices) async -> CostReport {
+    let clock = SystemClock()
+    let now = clock.wall()
+    let measured = MeasuredRequests(counts: assembly.ledger.sinceMount, span: clock.now() - start)
+    return CostReport(
+      source: settings.source.url, endpoint: assembly.endpoint, directory: assembly.cache.directory, prices: prices,
+      now: now, entries: await assembly.requests(days: CostReport.period(at: now)),
+      running: CostReport.Running(
+        mountPoint: place.mountPoint, since: since, sinceMount: measured, recent: assembly.ledger.recent(),
+        unasked: assembly.mirror.status().unasked))
   }
 
   private func report() async -> StatusReport {

@@ -5,6 +5,8 @@ import MirrorPlatform
 public struct ControlRequest: Equatable, Sendable {
   public enum Verb: String, CaseIterable, Sendable {
     case status, statusJSON = "status-json", refresh, explain, explainJSON = "explain-json", hidden
+    /// The argument is a `CostQuestion`.
+    case cost
     /// Unmount unless it is in use; from sight, even then.
     case unmount, detach
     /// Unmount, flush and end. The connection closes when the process is gone.
@@ -13,7 +15,7 @@ public struct ControlRequest: Equatable, Sendable {
     case attend
   }
   public let verb: Verb
-  /// A path relative to the mount's root, bytes.
+  /// A path relative to the mount's root, bytes; what else a verb needs.
   public let argument: [UInt8]
 
   public init(_ verb: Verb, _ argument: [UInt8] = []) {

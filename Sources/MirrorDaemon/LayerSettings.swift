@@ -3,6 +3,7 @@ import MirrorCache
 import MirrorCore
 import MirrorFUSE
 import MirrorPlatform
+import MirrorStore
 
 extension MountSettings {
   var mirrorConfiguration: MirrorConfiguration {
@@ -46,5 +47,14 @@ extension StatusReport {
       requests: status.requests, costSinceMount: status.cost, costThisMonth: 0, fetched: status.served.fetched,
       revalidated: status.served.revalidated, stale: status.served.stale, negative: status.served.negative,
       hiddenKeys: status.hiddenKeys)
+  }
+}
+
+extension MirrorStatus {
+  /// Look-ups that were answered without a request, those at least: of the answers that a name is absent no more than
+  /// one came with each request that can have said so.
+  var unasked: Int {
+    let noes = requests.requests { $0.outcome == .absent || $0.kind == .list }
+    return served.stale + max(0, served.negative - noes)
   }
 }

@@ -1,6 +1,7 @@
 // The options of `mount`, one table: the parser, --help, -o and the check of the manual all read it.
 import MirrorCore
 import MirrorPlatform
+import MirrorStore
 
 /// One option: `--name VALUE`, also `-o name=VALUE`.
 public struct MountOption: Sendable {
@@ -21,7 +22,7 @@ public struct MountOption: Sendable {
     self.apply = apply
   }
 
-  public static let all: [MountOption] = origin + cache + freshness + appearance + process
+  public static let all: [MountOption] = origin + cache + freshness + cost + appearance + process
 
   static func named(_ name: String) -> MountOption? { all.first { $0.name == name } }
 }
@@ -91,6 +92,15 @@ private let freshness: [MountOption] = [
     "how long past its lifetime a copy may be used while it is being validated (default 0s)"
   ) { (settings, text) throws(OptionProblem) in settings.rules.staleWhileRevalidate = try duration(text) },
   MountOption("offline", nil, "send no request at all: only what is cached") { settings, _ in settings.offline = true },
+]
+
+private let cost: [MountOption] = [
+  MountOption(
+    "price", "NAME=USD",
+    "what requests or bytes cost: get=0.0004/1000, list=0.005/1000, egress=0.09/GB, or none; may be repeated (default: us-east-1, without egress)"
+  ) { (settings, text) throws(OptionProblem) in
+    do throws(PriceError) { try settings.prices.set(text) } catch { throw OptionProblem(error.message) }
+  }
 ]
 
 private let appearance: [MountOption] = [

@@ -1,6 +1,7 @@
 // Everything that one mount was asked for, with the defaults of what was not.
 public import MirrorCore
 public import MirrorPlatform
+public import MirrorStore
 
 public struct MountSettings: Sendable {
   public var source: Source
@@ -24,6 +25,9 @@ public struct MountSettings: Sendable {
   // Freshness.
   public var rules = FreshnessRules()
   public var offline = false
+
+  // What requests cost.
+  public var prices = Prices()
 
   // What the mount looks like.
   public var allowOther = false

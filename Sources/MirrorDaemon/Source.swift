@@ -10,6 +10,9 @@ public struct Source: Equatable, Sendable {
   /// As it was written; the mount table shows it, so that mount(8) recognises its line of fstab.
   public let written: String
 
+  /// `s3://BUCKET/PREFIX`, however it was written.
+  var url: String { "s3://\(bucket)/\(prefix)" }
+
   public init(parsing text: String) throws(CommandFailure) {
     written = text
     if text.hasPrefix("arn:") {

@@ -1,91 +1,85 @@
-// What was asked of the origin and what it costs: every attempt, counted where it is sent.
+// What was asked of the origin: every attempt, counted where it is sent, for the catalogue to keep.
 public import MirrorPlatform
 import Synchronization
 
-public enum RequestKind: String, CaseIterable, Sendable { case get, head, list, other }
+/// What the catalogue keeps apart: requests of one class, below one prefix, on one day.
+public struct LedgerEntry: Hashable, Sendable {
+  /// Days since 1970, UTC.
+  public let day: Int64
+  /// Relative to the mount's: the first component with its `/`, empty for what lies at the top, or `rest`.
+  public let prefix: ObjectKey
+  public let requests: RequestClass
 
-/// Prices in USD, by default those of us-east-1 (S3 Standard).
-public struct Prices: Sendable {
-  public var perGet = 0.0004 / 1000
-  public var perList = 0.005 / 1000
-  public var perByteReceived = 0.0
-  public init() {}
+  public init(day: Int64, prefix: ObjectKey, _ requests: RequestClass) {
+    self.day = day
+    self.prefix = prefix
+    self.requests = requests
+  }
 
-  public func of(_ kind: RequestKind) -> Double { kind == .list ? perList : perGet }
+  /// All prefixes that have no place of their own. No prefix is called so: this does not end in `/`.
+  public static let rest = ObjectKey("…")
 }
 
-/// Attempts since some beginning.
-public struct RequestCounts: Equatable, Sendable {
-  public var gets = 0
-  public var heads = 0
-  public var lists = 0
-  public var others = 0
-  public var notModified = 0
-  /// Attempts without an answer or with one of 400 and above, a 404 and 412 excepted: these are answers.
-  public var failed = 0
-  public var bytesReceived: Int64 = 0
-  public init() {}
+public typealias LedgerEntries = [LedgerEntry: Tally]
 
-  public var total: Int { gets + heads + lists + others }
-
-  public func cost(_ prices: Prices) -> Double {
-    Double(gets + heads + others) * prices.perGet + Double(lists) * prices.perList
-      + Double(bytesReceived) * prices.perByteReceived
-  }
-
-  public mutating func add(_ kind: RequestKind, status: Int, bytes: Int64) {
-    switch kind {
-    case .get: gets += 1
-    case .head: heads += 1
-    case .list: lists += 1
-    case .other: others += 1
-    }
-    if status == 304 { notModified += 1 }
-    if status == 0 || (status >= 400 && status != 404 && status != 412) { failed += 1 }
-    bytesReceived += bytes
-  }
-
-  public static func + (a: RequestCounts, b: RequestCounts) -> RequestCounts {
-    var sum = a
-    sum.gets += b.gets
-    sum.heads += b.heads
-    sum.lists += b.lists
-    sum.others += b.others
-    sum.notModified += b.notModified
-    sum.failed += b.failed
-    sum.bytesReceived += b.bytesReceived
-    return sum
-  }
-}
-
-/// Counts every attempt that was sent, since mount and by UTC day for the catalogue to keep.
+/// Counts every attempt that was sent, since mount and by day and prefix.
 public final class Ledger: Sendable {
-  private struct State {
+  /// Prefixes of one day that are kept apart.
+  public static let prefixLimit = 64
+
+  fileprivate struct State {
     var sinceMount = RequestCounts()
-    var unsaved: [Int64: RequestCounts] = [:]
+    var unsaved: LedgerEntries = [:]
+    var recent: RecentRequests
+    var day: Int64 = .min
+    /// Those of `day`.
+    var prefixes: [ArraySlice<UInt8>: ObjectKey] = [:]
+    var whenUnsaved: (@Sendable () -> Void)?
   }
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let clock: any Clock
+  private let mounted: [UInt8]
   public let prices: Prices
 
-  public init(prices: Prices = Prices(), clock: any Clock = SystemClock()) {
+  /// `prefix` is what is mounted; keys are told apart by what follows it.
+  public init(prices: Prices = Prices(), prefix: ObjectKey = ObjectKey([]), clock: any Clock = SystemClock()) {
     self.prices = prices
     self.clock = clock
+    mounted = prefix.bytes
+    state = Mutex(State(recent: RecentRequests(since: clock.now())))
   }
 
-  /// One attempt whose request was sent; `status` 0 where no answer came, `bytes` of the body received.
-  public func record(_ kind: RequestKind, status: Int, bytes: Int64) {
-    let day = clock.wall().seconds / 86400
-    state.withLock {
-      $0.sinceMount.add(kind, status: status, bytes: bytes)
-      $0.unsaved[day, default: RequestCounts()].add(kind, status: status, bytes: bytes)
+  /// One attempt whose request was sent; `status` 0 where no answer came, `bytes` of the body received. `key` is that
+  /// of the object, or what listed keys begin with.
+  public func record(
+    _ kind: RequestKind, status: Int, bytes: Int64, of key: ObjectKey = ObjectKey([]),
+    storageClass: StorageClass = .standard
+  ) {
+    let requests = RequestClass(kind, RequestOutcome(status: status), storageClass)
+    let tally = Tally(requests: 1, bytes: bytes)
+    let day = Self.day(clock.wall())
+    let now = clock.now()
+    let wake = state.withLock { state in
+      state.sinceMount.add(requests, tally)
+      state.recent.add(requests, tally, at: now)
+      let isFirst = state.unsaved.isEmpty
+      let entry = LedgerEntry(day: day, prefix: state.prefix(component(of: key), on: day), requests)
+      state.unsaved[entry] = state.unsaved[entry].map { $0 + tally } ?? tally
+      return isFirst ? state.whenUnsaved : nil
     }
+    wake?()
   }
 
   public var sinceMount: RequestCounts { state.withLock { $0.sinceMount } }
 
-  /// The counts by UTC day (days since 1970) since the last call: to be added to those on disk.
-  public func takeUnsaved() -> [Int64: RequestCounts] {
+  /// Of the last hour, or of all the time if that is less.
+  public func recent() -> MeasuredRequests {
+    let now = clock.now()
+    return state.withLock { $0.recent.measured(at: now) }
+  }
+
+  /// What came since the last call: to be added to what is on disk.
+  public func takeUnsaved() -> LedgerEntries {
     state.withLock { state in
       defer { state.unsaved = [:] }
       return state.unsaved
@@ -93,7 +87,55 @@ public final class Ledger: Sendable {
   }
 
   /// Puts back what could not be saved.
-  public func putBack(_ counts: [Int64: RequestCounts]) {
-    state.withLock { state in state.unsaved.merge(counts, uniquingKeysWith: +) }
+  public func putBack(_ entries: LedgerEntries) {
+    state.withLock { state in state.unsaved.merge(entries, uniquingKeysWith: +) }
+  }
+
+  /// `body` is called when there is something to save again; it must not wait.
+  public func whenUnsaved(_ body: @escaping @Sendable () -> Void) {
+    let isNeeded = state.withLock { state in
+      state.whenUnsaved = body
+      return !state.unsaved.isEmpty
+    }
+    if isNeeded { body() }
+  }
+
+  /// Takes over which prefixes of today have a place of their own from the entries that an earlier process saved.
+  public func resume(_ saved: LedgerEntries) {
+    let today = Self.day(clock.wall())
+    state.withLock { state in
+      for entry in saved.keys where entry.day == today && entry.prefix != LedgerEntry.rest {
+        _ = state.prefix(entry.prefix.bytes[...], on: today)
+      }
+    }
+  }
+
+  /// The UTC day of a time, in days since 1970.
+  public static func day(_ time: WallTime) -> Int64 {
+    let seconds = time.seconds
+    return seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
+  }
+
+  /// The first component below what is mounted, with its `/`; empty for a key that has none.
+  private func component(of key: ObjectKey) -> ArraySlice<UInt8> {
+    guard key.bytes.count > mounted.count, key.bytes.starts(with: mounted) else { return [] }
+    let rest = key.bytes[mounted.count...]
+    return rest.firstIndex(of: 0x2F).map { rest[...$0] } ?? []
+  }
+}
+
+extension Ledger.State {
+  /// The name under which a prefix is kept on a day.
+  fileprivate mutating func prefix(_ component: ArraySlice<UInt8>, on day: Int64) -> ObjectKey {
+    if component.isEmpty { return ObjectKey([]) }
+    if day != self.day {
+      self.day = day
+      prefixes = [:]
+    }
+    if let known = prefixes[component] { return known }
+    guard prefixes.count < Ledger.prefixLimit else { return LedgerEntry.rest }
+    let prefix = ObjectKey(Array(component))
+    prefixes[prefix.bytes[...]] = prefix
+    return prefix
   }
 }

@@ -41,6 +41,10 @@ struct Command: Sendable {
       summary: "which rule applies, age, what the next open would ask and cost",
       options: [("--json", "for scripts")], run: ExplainCommand.run),
     Command(
+      name: "cost", usage: "[MOUNTPOINT | --cache-dir DIR] [--by day|prefix] [--project] [--json]",
+      summary: "what was asked and what it cost: by day, by prefix, this month, and next",
+      options: CostCommand.options, details: CostCommand.details, run: CostCommand.run),
+    Command(
       name: "cache", usage: "ls|stat|du|verify|evict [--cache-dir DIR] [--json] [PREFIX]",
       summary: "what is cached, with a mount running or none",
       options: CacheCommand.options, details: CacheCommand.details, run: CacheCommand.run),

@@ -4,7 +4,10 @@ import MirrorDaemon
 struct Words {
   private(set) var positionals: [[UInt8]] = []
   private(set) var flags: Set<String> = []
+  /// The last of each.
   private(set) var values: [String: String] = [:]
+  /// All of each, for those that may be repeated.
+  private(set) var lists: [String: [String]] = [:]
 
   init(_ arguments: [[UInt8]], of command: String, flags known: [String] = [], values valued: [String] = [])
     throws(CommandFailure)
@@ -29,6 +32,7 @@ struct Words {
         let value = parts.count == 2 ? parts[1] : rest.popFirst().map { String(decoding: $0, as: UTF8.self) }
         guard let value, !value.isEmpty else { throw CommandFailure(.usage, "option '--\(name)' needs a value") }
         values[name] = value
+        lists[name, default: []].append(value)
       } else {
         let hint = suggestion(for: name, among: known + valued, prefix: "--")
         throw CommandFailure(

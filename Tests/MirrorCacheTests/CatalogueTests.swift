@@ -124,23 +124,6 @@ struct CatalogueTests {
     await cache.close()
   }
 
-  @Test func `the ledger adds up over days and lives`() async throws {
-    var counts = RequestCounts()
-    counts.add(.get, status: 200, bytes: 100)
-    counts.add(.list, status: 200, bytes: 7)
-    counts.add(.head, status: 304, bytes: 0)
-    counts.add(.other, status: 503, bytes: 0)
-    catalogue.saveLedger([20_000: counts])
-    catalogue.saveLedger([20_000: counts, 20_001: counts])
-    #expect(await catalogue.ledger() == [20_000: counts + counts, 20_001: counts])
-    await cache.close()
-    let again = try test.open()
-    again.catalogue.saveLedger([20_001: counts])
-    #expect(await again.catalogue.ledger() == [20_000: counts + counts, 20_001: counts + counts])
-    #expect(try test.inspector.ledger(of: test.source())[20_000] == counts + counts)
-    await again.close()
-  }
-
   @Test func `a hundred thousand listed keys are recorded and found`() async throws {
     for page in 0..<100 {
       for index in 0..<1000 {

@@ -245,7 +245,7 @@ struct RecoveryTests {
     let path = source.directory + "/catalogue.sqlite"
     do {
       let connection = try Connection(path, .readWrite)
-      try connection.execute("UPDATE meta SET value = 2 WHERE name = 'version'")
+      try connection.execute("UPDATE meta SET value = \(Schema.version + 1) WHERE name = 'version'")
     }
     let error = #expect(throws: CacheError.self) { try test.open() }
     #expect(error?.code == .newerVersion)
@@ -254,7 +254,7 @@ struct RecoveryTests {
     // The refusal left no lock behind.
     do {
       let connection = try Connection(path, .readWrite)
-      try connection.execute("UPDATE meta SET value = 1 WHERE name = 'version'")
+      try connection.execute("UPDATE meta SET value = \(Schema.version) WHERE name = 'version'")
     }
     let cache = try test.open()
     #expect(await cache.blob(small, 1000)?.content == pattern(1000))

@@ -22,6 +22,8 @@ struct CommandLineTests {
     (["warm", "/x"], "does not have 'warm' yet"),
     (["unmount"], "MOUNTPOINT is missing"), (["unmount", "--lzy", "/x"], "did you mean '--lazy'?"),
     (["status", "a", "b"], "too many"), (["refresh"], "PATH is missing"), (["explain"], "PATH is missing"),
+    (["cost", "--by", "week"], "it is day or prefix"), (["cost", "--price", "put=1"], "there is no price 'put'"),
+    (["cost", "/x", "--cache-dir", "/y"], "exclude each other"),
     (["cache"], "ls, stat, du, verify or evict"), (["cache", "lss"], "did you mean 'ls'?"),
     (["help", "mout"], "did you mean"),
     (["mount", "Bucket", "/x"], "upper-case"), (["mount", "b"], "MOUNTPOINT is missing"),
@@ -38,7 +40,7 @@ struct CommandLineTests {
 
   @Test func `help tells every option and every command`() async throws {
     let overview = try await s3mirror(["--help"])
-    for command in ["mount", "unmount", "status", "refresh", "explain", "cache", "version"] {
+    for command in ["mount", "unmount", "status", "refresh", "explain", "cost", "cache", "version"] {
       #expect(overview.output.contains("\n  \(command) "))
       let help = try await s3mirror([command, "--help"])
       #expect(help.succeeded && help.output.hasPrefix("usage: s3mirror \(command)"), "\(help)")

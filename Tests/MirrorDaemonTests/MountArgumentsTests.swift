@@ -1,6 +1,7 @@
 import MirrorCore
 import MirrorDaemon
 import MirrorPlatform
+import MirrorStore
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -56,6 +57,13 @@ struct MountArgumentsTests {
     #expect(settings.rules.default == .window(.seconds(3600)))
   }
 
+  @Test func `prices are taken over in their order`() throws {
+    let settings = try self.settings(
+      "--price", "none", "--price=list=0.006/1000", "b", "/m", "-o", "price=egress=0.09/GB")
+    #expect(settings.prices.perGet == 0 && settings.prices.perList == 0.006 / 1000)
+    #expect(settings.prices.perByteReceived == 0.09 / 1e9)
+  }
+
   @Test func `a line of fstab is understood`() throws {
     let settings = try self.settings(
       "b", "/mnt", "-o",
@@ -92,6 +100,8 @@ struct MountArgumentsTests {
     (["--file-mode", "999", "b", "/m"], "octal"), (["--uid", "root", "b", "/m"], "a number"),
     (["--log-level", "loud", "b", "/m"], "notice"), (["--seed", "/x", "b", "/m"], "does not have it yet"),
     (["--budget=1/day", "b", "/m"], "does not have it yet"), (["b", "/m", "-o", "config=/x"], "does not have it yet"),
+    (["--price", "get=cheap", "b", "/m"], "no amount of USD"),
+    (["b", "/m", "-o", "price=egress=0.09"], "price of bytes"),
     (["--endpoint-url", "localhost:8333", "b", "/m"], "http://"),
     (["--negative-freshness", "x", "b", "/m"], "duration"),
     (["B", "/m"], "upper-case"),

@@ -193,6 +193,7 @@ extension MountFixture {
 /// Answers of `--json`, picked by member name; the first of a name counts.
 public struct StatusText: Sendable, CustomStringConvertible {
   public let json: String
+  public init(json: String) { self.json = json }
   public var description: String { json }
 
   private func value(_ name: String) -> Substring? {

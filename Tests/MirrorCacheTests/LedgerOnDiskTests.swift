@@ -1,0 +1,112 @@
+import MirrorPlatform
+import MirrorStore
+import Testing
+
+@testable import MirrorCache
+
+/// The ledger is exact from one process to the next.
+@Suite(.timeLimit(.minutes(1)))
+struct LedgerOnDiskTests {
+  let test: TestCache
+  init() throws { test = try TestCache() }
+
+  private func entry(_ day: Int64, _ prefix: ObjectKey, _ kind: RequestKind, _ outcome: RequestOutcome = .success)
+    -> LedgerEntry
+  {
+    LedgerEntry(day: day, prefix: prefix, RequestClass(kind, outcome))
+  }
+
+  private var some: LedgerEntries {
+    [
+      entry(20_000, ObjectKey(""), .list): Tally(requests: 3, bytes: 700),
+      entry(20_000, ObjectKey("a/"), .get): Tally(requests: 2, bytes: 1 << 40),
+      entry(20_000, ObjectKey("a/"), .get, .notModified): Tally(requests: 5, bytes: 0),
+      entry(20_000, ObjectKey([0xFF, 0x00, 0x2F]), .head, .unanswered): Tally(requests: 1, bytes: 0),
+      LedgerEntry(day: 20_000, prefix: LedgerEntry.rest, RequestClass(.get, .success, .glacierIR)):
+        Tally(requests: 9, bytes: 9),
+    ]
+  }
+
+  @Test func `entries add up over days and lives`() async throws {
+    let cache = try test.open()
+    cache.catalogue.saveLedger(some)
+    cache.catalogue.saveLedger([entry(20_001, ObjectKey("a/"), .get): Tally(requests: 1, bytes: 1)])
+    #expect(await cache.catalogue.ledger(days: 20_000...20_000) == some)
+    #expect(await cache.catalogue.ledger().count == some.count + 1)
+    await cache.close()
+    let again = try test.open()
+    again.catalogue.saveLedger(some)
+    let twice = some.mapValues { $0 + $0 }
+    #expect(await again.catalogue.ledger(days: 0...20_000) == twice)
+    await again.catalogue.flush()
+    #expect(try test.inspector.ledger(of: test.source(), days: 20_000...20_000) == twice)
+    #expect(try test.inspector.ledger(of: test.source(), days: 20_002...20_009).isEmpty)
+    await again.close()
+  }
+
+  @Test func `what was saved two seconds before a kill is there, once`() async throws {
+    let cache = try test.open()
+    cache.catalogue.saveLedger(some)
+    // Another process sees it without this one doing anything more.
+    let end = ContinuousClock.now + .seconds(10)
+    while try test.inspector.ledger(of: test.source()).isEmpty, ContinuousClock.now < end {
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    #expect(try test.inspector.ledger(of: test.source()) == some)
+    await cache.abandon()
+    let again = try test.open()
+    #expect(await again.catalogue.ledger() == some)
+    await again.close()
+  }
+
+  @Test func `prices are kept where they differ from the usual`() async throws {
+    let cache = try test.open()
+    var prices = Prices()
+    try prices.set("get=1/3000")
+    try prices.set("retrieval:STANDARD_IA=0.02/GB")
+    cache.catalogue.savePrices(prices)
+    await cache.catalogue.flush()
+    #expect(try test.inspector.prices(of: test.source()) == prices)
+    cache.catalogue.savePrices(Prices())
+    await cache.catalogue.flush()
+    #expect(try test.inspector.prices(of: test.source()) == Prices())
+    await cache.close()
+  }
+
+  /// What version 1 left behind.
+  private func makeFirstVersion() async throws -> CachedSource {
+    let cache = try test.open()
+    try cache.store(ObjectKey("k"), pattern(1000))
+    await cache.close()
+    let source = try test.source()
+    let connection = try Connection(source.directory + "/catalogue.sqlite", .readWrite)
+    try connection.execute(
+      """
+      DROP TABLE ledger; DROP TABLE prices; UPDATE meta SET value = 1 WHERE name = 'version';
+      CREATE TABLE ledger(
+        day INTEGER PRIMARY KEY, gets INTEGER NOT NULL, heads INTEGER NOT NULL, lists INTEGER NOT NULL,
+        others INTEGER NOT NULL, not_modified INTEGER NOT NULL, failed INTEGER NOT NULL, bytes INTEGER NOT NULL);
+      INSERT INTO ledger VALUES(20000, 10, 1, 2, 0, 4, 3, 5000);
+      """)
+    return source
+  }
+
+  @Test func `a cache of the first version is read, and taken over with its copies`() async throws {
+    let source = try await makeFirstVersion()
+    let old: LedgerEntries = [
+      entry(20_000, ObjectKey(""), .get): Tally(requests: 6, bytes: 5000),
+      entry(20_000, ObjectKey(""), .get, .notModified): Tally(requests: 4, bytes: 0),
+      entry(20_000, ObjectKey(""), .head): Tally(requests: 1, bytes: 0),
+      entry(20_000, ObjectKey(""), .list): Tally(requests: 2, bytes: 0),
+    ]
+    #expect(try test.inspector.ledger(of: source) == old)
+    #expect(try test.inspector.prices(of: source) == Prices())
+    let cache = try test.open()
+    #expect(!exists(source.directory + "/catalogue.sqlite.damaged"))
+    #expect(await cache.blob(ObjectKey("k"), 1000)?.content == pattern(1000))
+    #expect(await cache.catalogue.ledger() == old)
+    cache.catalogue.saveLedger(old)
+    #expect(await cache.catalogue.ledger() == old.mapValues { $0 + $0 })
+    await cache.close()
+  }
+}
