@@ -85,7 +85,11 @@ func spawn(_ arguments: [String], environment: [String: String], output: String,
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
   defer { posix_spawnattr_destroy(&attributes) }
-  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+  // The threads of this process block most signals; a program expects to be told of them.
+  var none = sigset_t()
+  sigemptyset(&none)
+  posix_spawnattr_setsigmask(&attributes, &none)
+  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
   let variables = startEnvironment.merging(environment) { $1 }.map { "\($0)=\($1)" }
   let argv = arguments.map { strdup($0) } + [nil]
   let envp = variables.map { strdup($0) } + [nil]

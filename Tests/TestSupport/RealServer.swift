@@ -44,7 +44,7 @@ public final class RealServer: Sendable {
     process = try ServerProcess(
       [
         program, "-logtostderr=true", "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-dir=\(directory.file("data"))",
-        "-master.port=\(ports[1])", "-master.volumeSizeLimitMB=1024", "-volume.port=\(ports[2])", "-volume.max=0",
+        "-master.port=\(ports[1])", "-master.volumeSizeLimitMB=64", "-volume.port=\(ports[2])", "-volume.max=0",
         "-filer.port=\(ports[3])", "-s3", "-s3.port=\(port)", "-s3.port.iceberg=0", "-s3.port.lance=0",
         "-s3.config=\(directory.file("s3.json"))",
       ], environment: ["TMPDIR": directory.path, "HOME": directory.path], log: directory.file("log"))
