@@ -94,6 +94,8 @@ extension OpenCatalogue {
     try store.setMeta(.clean, 0)
     try store.setMeta(.era, era)
     try store.setMeta(.next, firstID + idsAtOnce)
+    try store.connection.execute(
+      Schema.foldLedger(before: clock.wall().seconds / 86400 - Schema.daysByPrefix))
     try store.connection.execute("COMMIT")
     return OpenCatalogue(
       store: store, wasUnclean: wasUnclean, era: era, totals: totals, firstID: firstID, lastUsed: lastUsed)

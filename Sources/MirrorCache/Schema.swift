@@ -1,4 +1,5 @@
 // The tables of a catalogue, their version, and what is run on them.
+import MirrorStore
 
 enum Schema {
   static let version: Int64 = 2
@@ -58,6 +59,21 @@ enum Schema {
       "SELECT day, x'' AS prefix, '\($0.0)' AS kind, '\($0.1)' AS outcome, 'STANDARD' AS class, "
         + "\($0.2) AS requests, \($0.3) AS bytes FROM \(table) WHERE \($0.2) > 0"
     }.joined(separator: " UNION ALL ")
+  }
+
+  /// Days that the ledger keeps by prefix.
+  static let daysByPrefix: Int64 = 100
+
+  /// Joins what was asked before a day under one prefix: a year of many prefixes is no use to anyone.
+  static func foldLedger(before day: Int64) -> String {
+    let rest = "CAST('\(LedgerEntry.rest)' AS BLOB)"
+    return """
+      INSERT INTO ledger SELECT day, \(rest), kind, outcome, class, SUM(requests), SUM(bytes) FROM ledger
+        WHERE day < \(day) AND prefix <> \(rest) GROUP BY day, kind, outcome, class
+        ON CONFLICT(day, prefix, kind, outcome, class) DO UPDATE SET
+        requests = requests + excluded.requests, bytes = bytes + excluded.bytes;
+      DELETE FROM ledger WHERE day < \(day) AND prefix <> \(rest);
+      """
   }
 
   /// Whether the key of a parent and a name begins with a pinned prefix.

@@ -10,7 +10,6 @@ struct ControlDesk: Sendable {
   private let place: MountPlace
   private let assembly: Assembly
   private let since: WallTime
-  private let start: Instant
   /// Ends the mount, for the reason given.
   private let end: @Sendable (String) -> Void
 
@@ -21,7 +20,6 @@ struct ControlDesk: Sendable {
     self.assembly = assembly
     self.end = end
     since = SystemClock().wall()
-    start = SystemClock().now()
   }
 
   func answer(_ request: ControlRequest) async -> ControlAnswer {
@@ -79,14 +77,13 @@ struct ControlDesk: Sendable {
   }
 
   private func costReport(_ prices: Prices) async -> CostReport {
-    let clock = SystemClock()
-    let now = clock.wall()
-    let measured = MeasuredRequests(counts: assembly.ledger.sinceMount, span: clock.now() - start)
+    let now = SystemClock().wall()
+    let measured = assembly.ledger.measured()
     return CostReport(
       source: settings.source.url, endpoint: assembly.endpoint, directory: assembly.cache.directory, prices: prices,
       now: now, entries: await assembly.requests(days: CostReport.period(at: now)),
       running: CostReport.Running(
-        mountPoint: place.mountPoint, since: since, sinceMount: measured, recent: assembly.ledger.recent(),
+        mountPoint: place.mountPoint, since: since, sinceMount: measured.all, recent: measured.recent,
         unasked: assembly.mirror.status().unasked))
   }
 

@@ -61,7 +61,7 @@ extension CostReport {
       return "\(usd(cost)) USD, \(decimal(requests, places: 0)) requests in 30 days"
     }
     let all = month(running.sinceMount) + ", going by the \(formatDuration(running.sinceMount.span)) since mount"
-    if running.sinceMount.span == running.recent.span { return all }
+    if running.recent.span >= running.sinceMount.span { return all }
     return all + "; " + month(running.recent) + ", going by the last \(formatDuration(running.recent.span))"
   }
 }

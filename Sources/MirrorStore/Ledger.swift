@@ -39,6 +39,7 @@ public final class Ledger: Sendable {
   private let state: Mutex<State>
   private let clock: any Clock
   private let mounted: [UInt8]
+  private let start: Instant
   public let prices: Prices
 
   /// `prefix` is what is mounted; keys are told apart by what follows it.
@@ -46,7 +47,8 @@ public final class Ledger: Sendable {
     self.prices = prices
     self.clock = clock
     mounted = prefix.bytes
-    state = Mutex(State(recent: RecentRequests(since: clock.now())))
+    start = clock.now()
+    state = Mutex(State(recent: RecentRequests(since: start)))
   }
 
   /// One attempt whose request was sent; `status` 0 where no answer came, `bytes` of the body received. `key` is that
@@ -72,10 +74,13 @@ public final class Ledger: Sendable {
 
   public var sinceMount: RequestCounts { state.withLock { $0.sinceMount } }
 
-  /// Of the last hour, or of all the time if that is less.
-  public func recent() -> MeasuredRequests {
+  /// All since mount, and those of the last hour or of all the time if that is less.
+  public func measured() -> (all: MeasuredRequests, recent: MeasuredRequests) {
     let now = clock.now()
-    return state.withLock { $0.recent.measured(at: now) }
+    return state.withLock { state in
+      let all = MeasuredRequests(counts: state.sinceMount, span: now - start)
+      return (all, state.recent.measured(at: now))
+    }
   }
 
   /// What came since the last call: to be added to what is on disk.

@@ -90,6 +90,9 @@ extension Prices {
     return true
   }
 
+  /// USD; keeps quotients of prices within the range of integers.
+  private static let highest = 1e6
+
   private static func isOfBytes(_ name: String) -> Bool { name == "egress" || name.hasPrefix("retrieval:") }
 
   /// Takes over `NAME=USD/1000` of requests, `NAME=USD/GB` of bytes, and `none`, for which nothing costs anything.
@@ -112,7 +115,9 @@ extension Prices {
         Self.isOfBytes(name)
           ? "\(name) is a price of bytes: \(name)=0.09/GB" : "\(name) is a price of requests: \(name)=0.0004/1000")
     }
-    guard set(name, amount / quantity) else {
+    let usd = amount / quantity
+    guard usd <= Self.highest else { throw PriceError("'\(text)' is more than anyone asks") }
+    guard set(name, usd) else {
       throw PriceError("there is no price '\(name)'; there are \(Prices().named.map(\.name).joined(separator: ", "))")
     }
   }

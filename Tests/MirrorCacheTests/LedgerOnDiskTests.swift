@@ -8,6 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct LedgerOnDiskTests {
   let test: TestCache
+  private let day: Int64 = 20_000
   init() throws { test = try TestCache() }
 
   private func entry(_ day: Int64, _ prefix: ObjectKey, _ kind: RequestKind, _ outcome: RequestOutcome = .success)
@@ -18,11 +19,11 @@ struct LedgerOnDiskTests {
 
   private var some: LedgerEntries {
     [
-      entry(20_000, ObjectKey(""), .list): Tally(requests: 3, bytes: 700),
-      entry(20_000, ObjectKey("a/"), .get): Tally(requests: 2, bytes: 1 << 40),
-      entry(20_000, ObjectKey("a/"), .get, .notModified): Tally(requests: 5, bytes: 0),
-      entry(20_000, ObjectKey([0xFF, 0x00, 0x2F]), .head, .unanswered): Tally(requests: 1, bytes: 0),
-      LedgerEntry(day: 20_000, prefix: LedgerEntry.rest, RequestClass(.get, .success, .glacierIR)):
+      entry(day, ObjectKey(""), .list): Tally(requests: 3, bytes: 700),
+      entry(day, ObjectKey("a/"), .get): Tally(requests: 2, bytes: 1 << 40),
+      entry(day, ObjectKey("a/"), .get, .notModified): Tally(requests: 5, bytes: 0),
+      entry(day, ObjectKey([0xFF, 0x00, 0x2F]), .head, .unanswered): Tally(requests: 1, bytes: 0),
+      LedgerEntry(day: day, prefix: LedgerEntry.rest, RequestClass(.get, .success, .glacierIR)):
         Tally(requests: 9, bytes: 9),
     ]
   }
@@ -30,17 +31,17 @@ struct LedgerOnDiskTests {
   @Test func `entries add up over days and lives`() async throws {
     let cache = try test.open()
     cache.catalogue.saveLedger(some)
-    cache.catalogue.saveLedger([entry(20_001, ObjectKey("a/"), .get): Tally(requests: 1, bytes: 1)])
-    #expect(await cache.catalogue.ledger(days: 20_000...20_000) == some)
+    cache.catalogue.saveLedger([entry(day + 1, ObjectKey("a/"), .get): Tally(requests: 1, bytes: 1)])
+    #expect(await cache.catalogue.ledger(days: day...day) == some)
     #expect(await cache.catalogue.ledger().count == some.count + 1)
     await cache.close()
     let again = try test.open()
     again.catalogue.saveLedger(some)
     let twice = some.mapValues { $0 + $0 }
-    #expect(await again.catalogue.ledger(days: 0...20_000) == twice)
+    #expect(await again.catalogue.ledger(days: 0...day) == twice)
     await again.catalogue.flush()
-    #expect(try test.inspector.ledger(of: test.source(), days: 20_000...20_000) == twice)
-    #expect(try test.inspector.ledger(of: test.source(), days: 20_002...20_009).isEmpty)
+    #expect(try test.inspector.ledger(of: test.source(), days: day...day) == twice)
+    #expect(try test.inspector.ledger(of: test.source(), days: day + 2...day + 9).isEmpty)
     await again.close()
   }
 
@@ -73,6 +74,31 @@ struct LedgerOnDiskTests {
     await cache.close()
   }
 
+  @Test func `prefixes of long ago are joined, and no request is lost`() async throws {
+    let today = test.clock.wall().seconds / 86400
+    let old = today - Schema.daysByPrefix - 1
+    let cache = try test.open()
+    for day in [old, old + 1] {
+      cache.catalogue.saveLedger([
+        entry(day, ObjectKey("a/"), .get): Tally(requests: 1, bytes: 10),
+        entry(day, ObjectKey("b/"), .get): Tally(requests: 2, bytes: 20),
+        entry(day, LedgerEntry.rest, .get): Tally(requests: 4, bytes: 40),
+        entry(day, ObjectKey(""), .list): Tally(requests: 8, bytes: 80),
+      ])
+    }
+    await cache.close()
+    for _ in 0..<2 {
+      let again = try test.open()
+      #expect(
+        await again.catalogue.ledger(days: old...old) == [
+          entry(old, LedgerEntry.rest, .get): Tally(requests: 7, bytes: 70),
+          entry(old, LedgerEntry.rest, .list): Tally(requests: 8, bytes: 80),
+        ])
+      #expect(await again.catalogue.ledger(days: old + 1...today).count == 4)
+      await again.close()
+    }
+  }
+
   /// What version 1 left behind.
   private func makeFirstVersion() async throws -> CachedSource {
     let cache = try test.open()
@@ -94,10 +120,10 @@ struct LedgerOnDiskTests {
   @Test func `a cache of the first version is read, and taken over with its copies`() async throws {
     let source = try await makeFirstVersion()
     let old: LedgerEntries = [
-      entry(20_000, ObjectKey(""), .get): Tally(requests: 6, bytes: 5000),
-      entry(20_000, ObjectKey(""), .get, .notModified): Tally(requests: 4, bytes: 0),
-      entry(20_000, ObjectKey(""), .head): Tally(requests: 1, bytes: 0),
-      entry(20_000, ObjectKey(""), .list): Tally(requests: 2, bytes: 0),
+      entry(day, ObjectKey(""), .get): Tally(requests: 6, bytes: 5000),
+      entry(day, ObjectKey(""), .get, .notModified): Tally(requests: 4, bytes: 0),
+      entry(day, ObjectKey(""), .head): Tally(requests: 1, bytes: 0),
+      entry(day, ObjectKey(""), .list): Tally(requests: 2, bytes: 0),
     ]
     #expect(try test.inspector.ledger(of: source) == old)
     #expect(try test.inspector.prices(of: source) == Prices())

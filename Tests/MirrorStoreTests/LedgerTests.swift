@@ -113,17 +113,19 @@ struct `The ledger` {
     let ledger = ledger()
     for _ in 0..<100 { ledger.record(.get, status: 200, bytes: 1) }
     clock.advance(.seconds(600))
-    #expect(ledger.recent().counts.total == 100 && ledger.recent().span == .seconds(600))
+    #expect(ledger.measured().recent.counts.total == 100 && ledger.measured().recent.span == .seconds(600))
+    #expect(ledger.measured().all == ledger.measured().recent)
     for _ in 0..<200 {
       clock.advance(.seconds(60))
       ledger.record(.list, status: 200, bytes: 1)
     }
-    let recent = ledger.recent()
+    let recent = ledger.measured().recent
     #expect(recent.counts.gets == 0 && recent.counts.lists == 60)
     #expect(recent.span > .seconds(59 * 60) && recent.span <= .seconds(3600))
     clock.advance(.seconds(3 * 3600))
-    #expect(ledger.recent().counts.total == 0)
-    #expect(ledger.sinceMount.total == 300)
+    #expect(ledger.measured().recent.counts.total == 0)
+    #expect(ledger.measured().all.counts.total == 300)
+    #expect(ledger.measured().all.span == .seconds(600 + 200 * 60 + 3 * 3600))
   }
 
   @Test func `a rate makes a month`() {

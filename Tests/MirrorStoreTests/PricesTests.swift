@@ -74,6 +74,7 @@ struct PricesTests {
     ("egress=0.09", "price of bytes"), ("egress=0.09/1000x", "price of bytes"), ("get:STANDARD=1", "there is no price"),
     ("get:NEARLINE=1", "there is no price"), ("retrieval:STANDARD_IA=1", "price of bytes"), ("get=nan", "no amount"),
     ("get=0.1.2", "no amount"), ("=1", "there is no price"), ("Get=1", "there is no price"),
+    ("list=2000000", "more than anyone asks"), ("list=1/0.0000001", "more than anyone asks"),
   ])
   func `a price that is written wrong is refused with what is right`(text: String, hint: String) {
     var prices = Prices()
