@@ -34,7 +34,7 @@ final class Answer: HTTPResponseHandler, @unchecked Sendable {
   func body(_ bytes: RawSpan) -> Bool {
     if isExpected { return reader.receive(bytes) }
     let room = Self.errorLimit - errorBody.count
-    unsafe bytes.withUnsafeBytes { unsafe errorBody.append(contentsOf: $0.prefix(room)) }
+    errorBody.append(contentsOf: bytes.extracting(..<min(room, bytes.byteCount)))
     return errorBody.count < Self.errorLimit
   }
 }

@@ -35,7 +35,7 @@ final class BodyChecksum {
     }
   }
 
-  func update(_ bytes: RawSpan) { unsafe bytes.withUnsafeBytes { unsafe digest.update($0) } }
+  func update(_ bytes: RawSpan) { digest.update(bytes) }
 
   /// The digest of all bytes, and whether it is the one expected; once.
   func finish() -> (value: [UInt8], agrees: Bool) {

@@ -23,7 +23,7 @@ struct ErrorDocument: Hashable, Sendable {
   static func parse(_ bytes: [UInt8]) -> ErrorDocument? {
     let consumer = Consumer()
     let reader = XMLReader(consumer)
-    if unsafe reader.feed(bytes.span.bytes) { _ = reader.finish() }
+    if reader.feed(bytes) { _ = reader.finish() }
     return consumer.isError && !consumer.document.code.isEmpty ? consumer.document : nil
   }
 

@@ -33,6 +33,11 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
     case .success(let extent):
       let metadata = ObjectMetadata(answer, size: extent.size, isPart: answer.status == 206)
       let length = extent.end - extent.start
+      if request.condition != .none, !metadata.revision.isIdentified {
+        // A server that gave a tag gives it again; a portal in between does not.
+        return end(
+          .fault(.malformedResponse, "nothing says which object this is: it has neither ETag nor Last-Modified"))
+      }
       switch request.condition {
       case .ifNoneMatch(let tag) where metadata.revision.etag == tag:
         verdict = .notModified(modified: metadata.revision.modified)

@@ -35,6 +35,8 @@ protocol XMLConsumer: AnyObject {
     return unsafe bytes.withUnsafeBytes { unsafe cxml_feed(parser, $0.baseAddress, $0.count) == 1 }
   }
 
+  func feed(_ bytes: [UInt8]) -> Bool { unsafe feed(bytes.span.bytes) }
+
   /// Whether the document was complete.
   func finish() -> Bool {
     guard let parser = unsafe parser else { return false }

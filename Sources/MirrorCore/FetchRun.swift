@@ -44,7 +44,8 @@ final class FetchRun: ObjectSink {
             condition: file.revision.condition, deadline: file.sources.clock.now() + BucketMirror.deadline), into: self)
         return end(nil)
       } catch {
-        let progressed = writer.position > start
+        // A block is progress; a few bytes at the price of a request are not.
+        let progressed = writer.position - start >= Blob.blockSize
         attempt = progressed ? 1 : attempt + 1
         guard error.isRetryable, progressed || error.code == .interrupted, attempt <= Self.largestAttempts else {
           return end(error)
@@ -53,13 +54,19 @@ final class FetchRun: ObjectSink {
     }
   }
 
+  /// Room within the cache's limit. Unused inodes that the kernel still knows keep blobs in place; asked to forget
+  /// them it does so within milliseconds, which is worth a short wait before the read goes past the cache.
   private func makeRoom() async -> Bool {
     let bytes = Int64(range.count)
     if file.sources.cache.reserve(bytes) { return true }
-    let (made, inUse) = await file.sources.cache.makeRoom(bytes)
-    if !made, !inUse.isEmpty { file.owner?.askToForget(inUse) }
-    // What was made is promised too: asking for it again would count it twice.
-    return made
+    for pause in [10, 20, 40, 0] {
+      let (made, inUse) = await file.sources.cache.makeRoom(bytes)
+      if made { return true }
+      guard !inUse.isEmpty, pause > 0 else { return false }
+      file.owner?.askToForget(inUse)
+      try? await Task.sleep(for: .milliseconds(pause))
+    }
+    return false
   }
 
   /// The body is over; what it lacks is asked for again by whoever reads it.
@@ -81,7 +88,7 @@ final class FetchRun: ObjectSink {
   }
 
   func begin(_ head: ObjectHead) -> Bool {
-    let matches = head.revision.sameBytes(as: file.revision)
+    let matches = file.matches(head.revision)
     state.withLock {
       $0.position = head.start
       $0.mismatch = !matches

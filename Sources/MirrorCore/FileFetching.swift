@@ -43,7 +43,7 @@ extension MirroredFile {
         let missing = blob.missing(from: from, limit: part(of: wanted)), missing.lowerBound < wanted.upperBound
       {
         let end =
-          revision.size <= sources.partSize ? missing.upperBound : min(missing.upperBound, align(wanted.upperBound))
+          isWholeOnly ? missing.upperBound : min(missing.upperBound, align(wanted.upperBound))
         // A sliver at the window's edge waits until it is worth a request.
         if !needed, end < revision.size, end - missing.lowerBound < ReadAheadPolicy.smallestPart { return }
         let run = FetchRun(file: self, blob: blob, range: missing.lowerBound..<max(end, missing.lowerBound + 1))
@@ -59,7 +59,7 @@ extension MirroredFile {
   }
 
   func part(of wanted: Range<Int64>) -> Int64 {
-    revision.size <= sources.partSize
+    isWholeOnly
       ? revision.size : ReadAheadPolicy.part(of: Int64(wanted.count), partSize: sources.partSize)
   }
 
@@ -83,7 +83,7 @@ extension MirroredFile {
     let isRetired = state.withLock { state in
       state.blob = blob
       state.store = blob == nil ? .none : .ready
-      if blob == nil { state.tryAgain = sources.clock.now() + .seconds(5) }
+      if blob == nil { state.tryAgain = sources.clock.now() + Self.roomPause }
       return state.isRetired
     }
     if isRetired, let blob { sources.cache.retire(blob) }
@@ -100,7 +100,7 @@ extension MirroredFile {
   func loseRoom() {
     let blob = state.withLock { state -> Blob? in
       state.store = .none
-      state.tryAgain = sources.clock.now() + .seconds(5)
+      state.tryAgain = sources.clock.now() + Self.roomPause
       defer { state.blob = nil }
       return state.blob
     }

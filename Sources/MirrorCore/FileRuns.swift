@@ -8,9 +8,12 @@ extension MirroredFile {
   /// Takes the body of an answer that a validation brought; nil when it has nowhere to go or is not needed.
   func fill(from head: ObjectHead) -> FetchRun? {
     let length = head.end - head.start
-    guard length > 0, head.start % Blob.blockSize == 0, state.withLock({ $0.store == .unknown }),
-      sources.cache.reserve(length)
-    else { return nil }
+    guard length > 0, head.start % Blob.blockSize == 0, state.withLock({ $0.store == .unknown }) else { return nil }
+    guard sources.cache.reserve(length) else {
+      // Too late for this body, which can't wait; the next finds room.
+      Task { [cache = sources.cache] in if await cache.makeRoom(length).made { cache.giveBack(length) } }
+      return nil
+    }
     guard let blob = try? sources.cache.makeBlob(key, head.metadata) else {
       sources.cache.giveBack(length)
       return nil

@@ -34,6 +34,8 @@ public struct ServedCounts: Equatable, Sendable {
   public var fetched = 0
   /// Revisions confirmed by a 304.
   public var revalidated = 0
+  /// Look-ups of files answered from memory.
+  public var fresh = 0
   /// Answers given past their lifetime because the origin could not be asked.
   public var stale = 0
   /// Answers that a name does not exist.

@@ -21,6 +21,7 @@ extension BucketMirror {
       case .answer(let answer):
         if let slot = state.namespace.fileSlot(of: NameID(directory: directory, name: name)) {
           state.noteUse(directory, slot)
+          state.served.fresh += 1
         }
         return .answer(state.count(answer))
       case .ask(let question):
@@ -123,6 +124,11 @@ extension BucketMirror {
     do throws(StoreError) {
       let outcome = try await store.get(request, into: sink)
       sink.end(nil)
+      if sink.isForeign {
+        throw StoreError(
+          .malformedResponse, operation: "GetObject", subject: "\(question.key)",
+          message: "an answer came without ETag and date, though the object has them; is something in between?")
+      }
       if case .notModified(let modified) = outcome { confirmed(question.id, modified: modified, requested: requested) }
     } catch {
       sink.end(error)

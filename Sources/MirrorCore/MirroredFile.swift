@@ -7,6 +7,8 @@ import Synchronization
 /// One revision's content: answers reads from the blob, and fetches what is missing.
 final class MirroredFile: Sendable {
   static let largestParallelism = 8
+  /// How long reads go past the cache before room is looked for again.
+  static let roomPause = Duration.seconds(1)
 
   typealias Reply = @Sendable (ReadAnswer) -> Void
 
@@ -52,6 +54,14 @@ final class MirroredFile: Sendable {
 
   deinit { state.withLock { $0.blob }?.release() }
 
+  /// It comes by one request: it is small, or nothing would tell parts of two revisions from each other.
+  var isWholeOnly: Bool { revision.size <= sources.partSize || !revision.isIdentified }
+
+  /// Whether an answer is of this revision, as far as anything tells.
+  func matches(_ seen: ObjectRevision) -> Bool {
+    seen.sameBytes(as: revision) || !revision.isIdentified && !seen.isIdentified && seen.size == revision.size
+  }
+
   var isIdle: Bool { state.withLock { $0.runs.isEmpty && $0.waiting.isEmpty } }
   var isComplete: Bool { state.withLock { $0.blob?.isComplete ?? false } }
   var metadata: ObjectMetadata? { state.withLock { $0.blob?.metadata } }
@@ -68,7 +78,8 @@ final class MirroredFile: Sendable {
     }
     let step = state.withLock { state -> Step in
       let wanted = state.readAhead.wanted(
-        range.lowerBound, range.upperBound, size: revision.size, wholeBelow: sources.partSize)
+        range.lowerBound, range.upperBound, size: revision.size,
+        wholeBelow: isWholeOnly ? revision.size : sources.partSize)
       guard state.store == .ready, let blob = state.blob, state.isReadable(range) else {
         // What was not fetched of a revision that is gone can't be had any more.
         if state.isGone { return .gone }

@@ -75,7 +75,7 @@ extension Namespace {
 
   func fileEntry(_ directory: Int, _ slot: Int, now: Instant) -> NodeEntry {
     let entry = directories[directory].table[slot]
-    let remaining = entry.validated + lifetime(directory, slot) - now
+    let remaining = entry.isExpired ? .zero : entry.validated + lifetime(directory, slot) - now
     return NodeEntry(
       attributes: fileAttributes(entry.link, key: key(directory, slot), entry.revision),
       entryTimeout: min(max(remaining, .zero), Self.longestTimeout), attributeTimeout: Self.longestTimeout)

@@ -20,7 +20,18 @@ final class RevisionSink: ObjectSink {
 
   var hasBegun: Bool { state.withLock { $0.begun } }
 
+  /// The answer says nothing of which object it is, though the origin did before: it is somebody else's.
+  private(set) var isForeign: Bool {
+    get { foreign.load(ordering: .acquiring) }
+    set { foreign.store(newValue, ordering: .releasing) }
+  }
+  private let foreign = Atomic(false)
+
   func begin(_ head: ObjectHead) -> Bool {
+    if !head.revision.isIdentified, mirror?.isIdentified(question.id) == true {
+      isForeign = true
+      return false
+    }
     let run = mirror?.arrived(question.id, head, requested: requested)
     state.withLock { $0 = (true, run) }
     mirror?.settle(question.id, flight)
@@ -40,6 +51,14 @@ final class RevisionSink: ObjectSink {
 }
 
 extension BucketMirror {
+  /// The name's known revision has an ETag or a date.
+  func isIdentified(_ id: NameID) -> Bool {
+    state.withLock { state in
+      guard let slot = state.namespace.fileSlot(of: id) else { return false }
+      return state.namespace.directories[id.directory].table[slot].revision.isIdentified
+    }
+  }
+
   /// The head of a 200 or 206: this is the name's current revision. Returns where its body goes, if it is wanted.
   func arrived(_ id: NameID, _ head: ObjectHead, requested: Instant) -> FetchRun? {
     let file = change { state, _ -> MirroredFile? in

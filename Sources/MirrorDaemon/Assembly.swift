@@ -38,7 +38,7 @@ struct Assembly: Sendable {
     LedgerSaving(ledger, cache.catalogue).start()
     mirror = BucketMirror(
       configuration: settings.mirrorConfiguration,
-      store: RetryingStore(store, policy: RetryPolicy(maximumAttempts: origin.attempts), clock: clock), cache: cache,
+      store: RetryingStore(store, policy: origin.retries, clock: clock), cache: cache,
       ledger: ledger, clock: clock, log: log)
     do throws(MountError) {
       session = try KernelSession(tree: mirror, options: settings.mountOptions, log: log)

@@ -55,6 +55,6 @@ extension MirrorStatus {
   /// one came with each request that can have said so.
   var unasked: Int {
     let noes = requests.requests { $0.outcome == .absent || $0.kind == .list }
-    return served.stale + max(0, served.negative - noes)
+    return served.fresh + served.stale + max(0, served.negative - noes)
   }
 }

@@ -2,12 +2,13 @@
 import MirrorAWS
 import MirrorHTTP
 import MirrorPlatform
+import MirrorStore
 
 struct OriginSettings: Sendable {
   let s3: S3Configuration
   let transport: HTTPSettings
   /// Attempts of one request in all.
-  let attempts: Int
+  let retries: RetryPolicy
   /// Names the endpoint for the cache, whatever the region: a bucket's name is unique in a partition of AWS.
   let name: String
 
@@ -32,7 +33,8 @@ struct OriginSettings: Sendable {
       transport.pooledConnections = min(connections, transport.pooledConnections)
     }
     self.transport = transport
-    attempts = aws.maximumAttempts ?? 3
+    retries = RetryPolicy(
+      maximumAttempts: aws.maximumAttempts ?? 3, attemptsWhileBusy: aws.maximumAttempts ?? 8)
     var name = url ?? (region?.hasPrefix("cn-") == true ? "https://s3.amazonaws.com.cn" : "https://s3.amazonaws.com")
     while name.hasSuffix("/") { name.removeLast() }
     self.name = name

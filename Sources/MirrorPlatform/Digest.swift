@@ -18,6 +18,7 @@ import CXXHash
   public borrowing func update(_ bytes: UnsafeRawBufferPointer) {
     _ = unsafe copenssl_digest_update(state, bytes.baseAddress, bytes.count)
   }
+  public borrowing func update(_ bytes: RawSpan) { unsafe bytes.withUnsafeBytes { unsafe update($0) } }
   public borrowing func update(_ bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe update($0) } }
 
   /// The value of all bytes so far; the digest starts anew.

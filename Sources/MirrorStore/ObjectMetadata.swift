@@ -14,6 +14,9 @@ public struct ObjectRevision: Hashable, Sendable {
     self.modified = modified
   }
 
+  /// Something tells it from another of the same size.
+  public var isIdentified: Bool { etag != nil || modified != nil }
+
   /// Whether both name the same bytes: ETag and size, or time and size where a tag is missing.
   public func sameBytes(as other: ObjectRevision) -> Bool {
     guard size == other.size else { return false }
