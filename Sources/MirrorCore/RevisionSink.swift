@@ -9,7 +9,12 @@ final class RevisionSink: ObjectSink {
   private let question: Question
   private let flight: UInt64
   private let requested: Instant
-  private let state = Mutex<(begun: Bool, run: FetchRun?)>((false, nil))
+  private struct State {
+    var hasBegun = false
+    var isForeign = false
+    var run: FetchRun?
+  }
+  private let state = Mutex(State())
 
   init(mirror: BucketMirror, question: Question, flight: UInt64, requested: Instant) {
     self.mirror = mirror
@@ -18,22 +23,21 @@ final class RevisionSink: ObjectSink {
     self.requested = requested
   }
 
-  var hasBegun: Bool { state.withLock { $0.begun } }
-
+  /// The head was there, and answered the question.
+  var hasBegun: Bool { state.withLock { $0.hasBegun } }
   /// The answer says nothing of which object it is, though the origin did before: it is somebody else's.
-  private(set) var isForeign: Bool {
-    get { foreign.load(ordering: .acquiring) }
-    set { foreign.store(newValue, ordering: .releasing) }
-  }
-  private let foreign = Atomic(false)
+  var isForeign: Bool { state.withLock { $0.isForeign } }
 
   func begin(_ head: ObjectHead) -> Bool {
     if !head.revision.isIdentified, mirror?.isIdentified(question.id) == true {
-      isForeign = true
+      state.withLock { $0.isForeign = true }
       return false
     }
     let run = mirror?.arrived(question.id, head, requested: requested)
-    state.withLock { $0 = (true, run) }
+    state.withLock {
+      $0.hasBegun = true
+      $0.run = run
+    }
     mirror?.settle(question.id, flight)
     return run != nil
   }
