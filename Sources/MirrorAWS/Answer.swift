@@ -1,5 +1,6 @@
 // The receiving end of one attempt: the body hoped for goes to its reader, any other is kept as an error document.
 import MirrorHTTP
+import MirrorPlatform
 
 /// Takes the body of a 2xx answer; on the transfer thread.
 protocol AnswerReader: AnyObject, Sendable {
