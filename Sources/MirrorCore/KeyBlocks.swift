@@ -2,23 +2,67 @@
 import MirrorPlatform
 import MirrorStore
 
-/// What was spent on a piece of the key space lately, and what its last page was good for.
+/// What was spent on a piece of the key space, what the cheapest plan must have spent on it, and what its last page was
+/// good for.
 struct SpendingHistory: Equatable {
-  /// When single checks were sent, within the last lifetime at most.
-  private(set) var checks: [Instant] = []
-  /// When a page of it was last asked for.
-  private(set) var bought = Instant.distantPast
-  /// Names that were asked for since, of those that the page vouched for.
-  private(set) var uses = 0
+  /// Somebody asked for a name and nothing fresh was known of it, or it was the first to ask since a page vouched for it.
+  private struct Need: Equatable {
+    let name: UInt64
+    let at: Instant
+  }
+  /// Of so many needs within a lifetime none is counted any more: about the price of a page in checks.
+  static let lanes = 13
 
-  mutating func noteCheck(_ now: Instant, lifetime: Duration) {
+  /// When single checks were sent, within the last lifetime at most.
+  private var checks: [Instant] = []
+  /// Names that were asked for since a page last came, of those that it vouched for.
+  private(set) var uses = 0
+  /// All checks and pages that were ever bought for it.
+  private(set) var allChecks = 0
+  private(set) var allPages = 0
+  /// Needs of which any page, wherever it begins, can serve at most `lanes`, and any check one: no plan that answered
+  /// them can have spent less than they are worth.
+  private(set) var needs = 0
+  private var counted: [Need] = []
+
+  /// A name is checked singly.
+  mutating func noteCheck(_ name: UInt64, _ now: Instant, lifetime: Duration) {
     checks.removeAll { now - $0 >= lifetime }
     checks.append(now)
+    allChecks += 1
+    noteNeed(name, now, lifetime)
   }
-  mutating func notePurchase(_ now: Instant) { (checks, bought, uses) = ([], now, 0) }
-  mutating func noteUse() { uses += 1 }
+
+  /// A page is paid for because of a name.
+  mutating func notePayment(_ name: UInt64, _ now: Instant, lifetime: Duration) {
+    allPages += 1
+    noteNeed(name, now, lifetime)
+  }
+
+  /// A page of it came, whoever wanted it.
+  mutating func notePage() { (checks, uses) = ([], 0) }
+
+  /// The first since a page vouched for this name asks for it.
+  mutating func noteUse(_ name: UInt64, _ now: Instant, lifetime: Duration) {
+    uses += 1
+    noteNeed(name, now, lifetime)
+  }
 
   func checks(within lifetime: Duration, before now: Instant) -> Int { checks.count { now - $0 < lifetime } }
+
+  /// The needs with one of this moment.
+  func needs(with name: UInt64, _ now: Instant, lifetime: Duration) -> Int {
+    var history = self
+    history.noteNeed(name, now, lifetime)
+    return history.needs
+  }
+
+  private mutating func noteNeed(_ name: UInt64, _ now: Instant, _ lifetime: Duration) {
+    counted.removeAll { now - $0.at >= lifetime }
+    guard counted.count < Self.lanes, !counted.contains(where: { $0.name == name }) else { return }
+    counted.append(Need(name: name, at: now))
+    needs += 1
+  }
 }
 
 /// Keys after `start` up to `end` that one page listed, about as many as a page can hold.
@@ -58,8 +102,14 @@ struct KeyBlocks {
     set { blocks[index] = newValue }
   }
 
-  /// A page arrived: it takes the place of the blocks that it overlaps.
+  /// A page arrived: it takes the place of the blocks that it overlaps, and goes on with the history of the one
+  /// that began where it does.
   mutating func learn(_ block: KeyBlock) {
+    var block = block
+    if let old = blocks.first(where: { $0.start == block.start && $0.prefix == block.prefix }) {
+      block.history = old.history
+    }
+    block.history.notePage()
     blocks.removeAll { old in
       old.start.lexicographicallyPrecedes(block.limit) && block.start.lexicographicallyPrecedes(old.limit)
     }

@@ -117,7 +117,7 @@ extension BucketMirror {
         var next = request
         if flat {
           scan.applyFlat(page, requested: requested, to: &state.namespace)
-          state.learn(page, of: request, scan, requested: requested)
+          state.learn(page, of: request, scan)
           let parent = state.namespace.directories[directory].parent
           state.lastChildListed[parent] = (requested, page.objects.count)
           guard page.next != nil, let last = page.objects.last else { return nil }
@@ -127,7 +127,7 @@ extension BucketMirror {
         } else {
           scan.applyDelimited(page, requested: requested, to: &state.namespace)
           // Where nothing but files lies between its keys, a delimited page is a flat one.
-          if page.prefixes.isEmpty { state.learn(page, of: request, scan, requested: requested, after: scan.lastKey) }
+          if page.prefixes.isEmpty { state.learn(page, of: request, scan, after: scan.lastKey) }
           scan.noteEnd(of: page)
           guard page.next != nil else { return nil }
           next.continuation = page.next
@@ -192,7 +192,7 @@ extension BucketMirror {
       var scan = ListingScan(base: 0, coversBase: true, since: since)
       scan.applyFlat(page, requested: since, to: &state.namespace)
       let request = ListRequest(prefix: configuration.prefix, delimited: false)
-      state.learn(page, of: request, scan, requested: since)
+      state.learn(page, of: request, scan)
       // A later start knows by this that the bucket was served from here before.
       state.namespace.effects.changes.append(.directory(configuration.prefix, listed: nil))
       if page.next != nil { state.large.formUnion(scan.unfinished) }

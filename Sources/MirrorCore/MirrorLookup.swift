@@ -20,7 +20,7 @@ extension BucketMirror {
       switch state.namespace.lookUp(directory, name, recalled: false, now: now) {
       case .answer(let answer):
         if let slot = state.namespace.fileSlot(of: NameID(directory: directory, name: name)) {
-          state.noteUse(directory, slot)
+          state.noteUse(directory, slot, now)
           state.served.fresh += 1
         }
         return .answer(state.count(answer))
@@ -162,7 +162,7 @@ extension BucketMirror {
     let undecided = change { state, _ -> Bool in
       var scan = ListingScan(base: question.id.directory, coversBase: false, since: requested)
       scan.applyFlat(page, requested: requested, to: &state.namespace)
-      state.learn(page, of: ListRequest(prefix: prefix, delimited: false), scan, requested: requested)
+      state.learn(page, of: ListRequest(prefix: prefix, delimited: false), scan)
       if page.next != nil { state.large.formUnion(scan.unfinished) }
       let known = state.namespace.slot(of: question.id) != nil
       return !known && page.next != nil && !onlyBelow

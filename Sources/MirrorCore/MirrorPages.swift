@@ -70,15 +70,21 @@ extension BucketMirror.State {
     let directory = question.id.directory
     let lifetime = namespace.lifetime(directory, slot)
     let target = purchase(question.key, directory, lifetime, planner, now)
-    if target == nil { noteCheck(question.key, directory, lifetime, now) }
+    if let target {
+      // One under way is paid for.
+      if pages[target] == nil { charge(question.key, directory) { $0.notePayment($1, now, lifetime: lifetime) } }
+    } else {
+      charge(question.key, directory) { $0.noteCheck($1, now, lifetime: lifetime) }
+    }
     return target
   }
 
   private func purchase(
     _ key: ObjectKey, _ directory: Int, _ lifetime: Duration, _ planner: ValidationPlanner, _ now: Instant
   ) -> PageTarget? {
+    let name = stableHash(key.bytes)
     func isPage(_ history: SpendingHistory) -> Bool {
-      planner.purchase(history, lifetime: lifetime, now: now) == .page
+      planner.purchase(history, of: name, lifetime: lifetime, now: now) == .page
     }
     if let index = blocks.index(of: key.bytes) {
       guard isPage(blocks[index].history) else { return nil }
@@ -95,25 +101,23 @@ extension BucketMirror.State {
     return .key(key, in: directory)
   }
 
-  private mutating func noteCheck(_ key: ObjectKey, _ directory: Int, _ lifetime: Duration, _ now: Instant) {
-    if let index = blocks.index(of: key.bytes) {
-      blocks[index].history.noteCheck(now, lifetime: lifetime)
-      return
-    }
+  /// The histories that a key belongs to: its block's, or those of the directories on the way to it.
+  private mutating func charge(
+    _ key: ObjectKey, _ directory: Int, _ body: (inout SpendingHistory, UInt64) -> Void
+  ) {
+    let name = stableHash(key.bytes)
+    if let index = blocks.index(of: key.bytes) { return body(&blocks[index].history, name) }
     for ancestor in namespace.ancestors(of: directory) {
       if large.contains(ancestor), ancestor != directory { break }
-      spending[ancestor, default: SpendingHistory()].noteCheck(now, lifetime: lifetime)
+      body(&spending[ancestor, default: SpendingHistory()], name)
     }
   }
 
   /// A name that a page vouched for is asked for: the page was worth something.
-  mutating func noteUse(_ directory: Int, _ slot: Int) {
+  mutating func noteUse(_ directory: Int, _ slot: Int, _ now: @autoclosure () -> Instant) {
     guard namespace.takeUncounted(directory, slot) else { return }
-    if let index = blocks.index(of: namespace.key(directory, slot).bytes) { return blocks[index].history.noteUse() }
-    for ancestor in namespace.ancestors(of: directory) {
-      if large.contains(ancestor), ancestor != directory { break }
-      spending[ancestor, default: SpendingHistory()].noteUse()
-    }
+    let (now, lifetime) = (now(), namespace.lifetime(directory, slot))
+    charge(namespace.key(directory, slot), directory) { $0.noteUse($1, now, lifetime: lifetime) }
   }
 
   func request(for target: PageTarget) -> ListRequest {
@@ -150,23 +154,22 @@ extension BucketMirror.State {
       namespace.sweep(directory, after: start, through: end, since: requested)
     }
     for directory in scan.unfinished { namespace.sweep(directory, after: start, through: end, since: requested) }
-    learn(page, of: request, scan, requested: requested)
+    learn(page, of: request, scan)
     if case .directory(let directory) = target {
-      spending[directory, default: SpendingHistory()].notePurchase(requested)
+      spending[directory, default: SpendingHistory()].notePage()
     }
-    if case .key(_, let directory) = target { spending[directory, default: SpendingHistory()].notePurchase(requested) }
+    if case .key(_, let directory) = target { spending[directory, default: SpendingHistory()].notePage() }
   }
 
   /// Remembers what a page covered, and that the directories it showed whole were paid for.
   mutating func learn(
-    _ page: ListPage, of request: ListRequest, _ scan: ListingScan, requested: Instant, after start: [UInt8]? = nil
+    _ page: ListPage, of request: ListRequest, _ scan: ListingScan, after start: [UInt8]? = nil
   ) {
-    for directory in scan.completed { spending[directory, default: SpendingHistory()].notePurchase(requested) }
+    for directory in scan.completed { spending[directory, default: SpendingHistory()].notePage() }
     guard page.next != nil || page.objects.count >= KeyBlocks.smallest else { return }
-    var block = KeyBlock(
+    let block = KeyBlock(
       prefix: request.prefix.bytes, start: start ?? request.startAfter?.bytes ?? [],
       end: page.next == nil ? nil : page.objects.last?.key.bytes)
-    block.history.notePurchase(requested)
     blocks.learn(block)
   }
 }

@@ -11,7 +11,7 @@ extension BucketMirror: FileOwner {
       switch place.role {
       case .directory: return .failure(.isDirectory)
       case .file:
-        state.noteUse(Int(place.directory), Int(place.slot))
+        state.noteUse(Int(place.directory), Int(place.slot), clock.now())
         return .success(content(FileID(Int(place.directory), Int(place.slot)), &state))
       case .superseded:
         if let file = state.superseded[index] { return .success(file) }

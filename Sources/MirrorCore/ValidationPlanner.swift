@@ -31,17 +31,21 @@ struct ValidationPlanner {
   enum Purchase { case check, page }
 
   /// Rent or buy: a page costs as much as `pageInChecks` checks, and vouches for all keys of its block for one
-  /// lifetime. Check singly while the checks of the last lifetime cost less; buy at once where the page of the last
-  /// lifetime was worth its price.
-  func purchase(_ history: SpendingHistory, lifetime: Duration, now: Instant) -> Purchase {
-    if now - history.bought < lifetime + lifetime, history.uses >= pageInChecks { return .page }
-    return history.checks(within: lifetime, before: now) + 1 > pageInChecks ? .page : .check
+  /// lifetime. Check singly while the checks of the last lifetime cost less. Where the last page was worth its price,
+  /// buy sooner if all that was ever spent then still is at most twice what the cheapest plan must have spent: so a
+  /// steady use pays for its pages only, and nobody's use, however mean, makes it more than twice the best.
+  func purchase(_ history: SpendingHistory, of name: UInt64, lifetime: Duration, now: Instant) -> Purchase {
+    if Double(history.checks(within: lifetime, before: now) + 1) > pageInChecks { return .page }
+    guard Double(history.uses) >= pageInChecks, lifetime > .zero else { return .check }
+    let spent = Double(history.allChecks) + pageInChecks * Double(history.allPages)
+    let needs = Double(history.needs(with: name, now, lifetime: lifetime))
+    return spent + pageInChecks <= 2 * needs * min(1, pageInChecks / Double(SpendingHistory.lanes)) ? .page : .check
   }
 
-  /// The price of a LIST in GETs, rounded down: 12 at AWS.
-  let pageInChecks: Int
+  /// The price of a LIST in GETs: 12.5 at AWS.
+  let pageInChecks: Double
 
-  init(prices: Prices = Prices()) { pageInChecks = max(1, Int(prices.perList / max(prices.perGet, 1e-12))) }
+  init(prices: Prices = Prices()) { pageInChecks = max(1, prices.perList / max(prices.perGet, 1e-12)) }
 
   /// A name of which nothing is known. Where only files are known to lie one more is likely, and a GET is a twelfth
   /// of a LIST; where both lie the name has to tell. A name that was absent before is asked for in the one way that
