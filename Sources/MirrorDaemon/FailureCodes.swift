@@ -41,6 +41,7 @@ extension CommandFailure {
     case .tls: (code, advice) = (.unreachable, "check the certificate (AWS_CA_BUNDLE), or http:// in --endpoint-url")
     case .throttled, .serverError, .malformedResponse, .interrupted, .checksumMismatch:
       (code, advice) = (.unreachable, "the server does not do its part; try again later")
+    case .overBudget: (code, advice) = (.failure, "wait, or give a larger --budget")
     case .notFound, .preconditionFailed, .rangeNotSatisfiable, .invalidRequest, .cancelled:
       (code, advice) = (.failure, "the server can't answer as S3 does; check --endpoint-url")
     }

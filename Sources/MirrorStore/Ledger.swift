@@ -35,6 +35,7 @@ public final class Ledger: Sendable {
     /// Those of `day`.
     var prefixes: [ArraySlice<UInt8>: ObjectKey] = [:]
     var whenUnsaved: (@Sendable () -> Void)?
+    var observer: (@Sendable (RequestClass, Tally) -> Void)?
   }
   private let state: Mutex<State>
   private let clock: any Clock
@@ -61,15 +62,21 @@ public final class Ledger: Sendable {
     let tally = Tally(requests: 1, bytes: bytes)
     let day = Self.day(clock.wall())
     let now = clock.now()
-    let wake = state.withLock { state in
+    let (wake, observer) = state.withLock { state in
       state.sinceMount.add(requests, tally)
       state.recent.add(requests, tally, at: now)
       let isFirst = state.unsaved.isEmpty
       let entry = LedgerEntry(day: day, prefix: state.prefix(component(of: key), on: day), requests)
       state.unsaved[entry] = state.unsaved[entry].map { $0 + tally } ?? tally
-      return isFirst ? state.whenUnsaved : nil
+      return (isFirst ? state.whenUnsaved : nil, state.observer)
     }
+    observer?(requests, tally)
     wake?()
+  }
+
+  /// `body` is told of each attempt; it must not wait.
+  public func observe(_ body: @escaping @Sendable (RequestClass, Tally) -> Void) {
+    state.withLock { $0.observer = body }
   }
 
   public var sinceMount: RequestCounts { state.withLock { $0.sinceMount } }

@@ -36,9 +36,14 @@ public struct GetRequest: Sendable {
   public var condition: Condition
   /// When the caller gives up, retries included.
   public var deadline: Instant?
+  public var purpose: RequestPurpose
 
-  public init(key: ObjectKey, range: ByteRange? = nil, condition: Condition = .none, deadline: Instant? = nil) {
+  public init(
+    key: ObjectKey, range: ByteRange? = nil, condition: Condition = .none, deadline: Instant? = nil,
+    purpose: RequestPurpose = .content
+  ) {
     self.key = key
+    self.purpose = purpose
     self.range = range
     self.condition = condition
     self.deadline = deadline
@@ -100,11 +105,13 @@ public struct ListRequest: Sendable {
   /// Goes on where the page with this token ended.
   public var continuation: String?
   public var deadline: Instant?
+  public var purpose: RequestPurpose
 
   public init(
     prefix: ObjectKey, delimited: Bool, startAfter: ObjectKey? = nil, continuation: String? = nil,
-    deadline: Instant? = nil
+    deadline: Instant? = nil, purpose: RequestPurpose = .content
   ) {
+    self.purpose = purpose
     self.prefix = prefix
     self.delimited = delimited
     self.startAfter = startAfter

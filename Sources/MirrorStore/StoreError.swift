@@ -11,6 +11,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case credentials, clockSkew
     /// The bucket lives in another region or behind another endpoint.
     case wrongRegion
+    /// Not sent: it would break a budget.
+    case overBudget
     /// Nobody waits for the answer any more.
     case cancelled
   }
@@ -55,7 +57,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var isOriginFailure: Bool {
     switch code {
     case .unreachable, .tls, .timeout, .throttled, .serverError, .malformedResponse, .interrupted, .checksumMismatch,
-      .credentials, .clockSkew, .wrongRegion, .noSuchBucket:
+      .credentials, .clockSkew, .wrongRegion, .noSuchBucket, .overBudget:
       true
     case .notFound, .accessDenied, .archived, .preconditionFailed, .rangeNotSatisfiable, .invalidRequest, .cancelled:
       false

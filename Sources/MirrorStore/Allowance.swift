@@ -1,0 +1,35 @@
+// What the request under way may take; a store that sends it again asks here first.
+import MirrorPlatform
+import Synchronization
+
+/// What was taken from the purse for one request, until it is over.
+public final class Allowance: Sendable {
+  /// That of the request that this task sends; nil where there is no budget.
+  @TaskLocal public static var current: Allowance?
+
+  private let purse: Purse
+  private let request: PricedRequest
+  private let taken = Mutex<[Estimate]>([])
+
+  init(_ purse: Purse, _ request: PricedRequest) {
+    self.purse = purse
+    self.request = request
+  }
+
+  func take() async throws(StoreError) {
+    let estimate = try await purse.take(request)
+    taken.withLock { $0.append(estimate) }
+  }
+
+  /// Before the same request is sent once more, to another place or with other keys.
+  /// - Throws: `.overBudget`.
+  public func again() async throws(StoreError) { try await take() }
+
+  func end() {
+    let taken = taken.withLock { taken in
+      defer { taken = [] }
+      return taken
+    }
+    for estimate in taken { purse.giveBack(estimate) }
+  }
+}
