@@ -144,5 +144,12 @@ enum Machine {
   static let canMount = MountFixture.isAvailable
   static let hasRealServer = MountFixture.isAvailable && RealServer.isAvailable
   static let isRoot = getuid() == 0
+  /// Runs what follows as a user with no rights; root.
+  static let asNobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+  /// Whether such a user can run the program where it lies.
+  static func nobodyCanRun() async throws -> Bool {
+    guard isRoot, let program = MountFixture.program else { return false }
+    return try await run(asNobody + [program, "--version"]).succeeded
+  }
   static let canTrace = getuid() == 0 && findProgram("strace") != nil
 }

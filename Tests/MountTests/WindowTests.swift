@@ -114,7 +114,7 @@ struct WindowTests {
     #expect(seen == "old")
     #expect(cost.failed >= 1)
     server.clearFaults()
-    let caughtUp = try await eventually(within: .seconds(3)) { try await stage.mount.text("d/f") == "new" }
+    let caughtUp = try await eventually(within: .seconds(25)) { try await stage.mount.text("d/f") == "new" }
     #expect(caughtUp)
   }
 

@@ -59,7 +59,7 @@ struct Answering {
   private func send(_ answer: FakeAnswer, closes: Bool) -> Bool {
     var fields = answer.fields
     let length = answer.range.upperBound - answer.range.lowerBound
-    fields.all.append(("Date", Timestamp(seconds: SystemClock().wall().seconds).httpDate))
+    fields.all.append(("Date", Timestamp(seconds: core.state.withLock { $0.settings.now }).httpDate))
     fields.all.append(("x-amz-request-id", "REQUEST\(request.number)"))
     fields.all.append(("Server", "AmazonS3"))
     if answer.chunked {

@@ -26,6 +26,7 @@ struct S3Bucket {
 
   private func proper(_ request: RecordedRequest, _ faults: [Fault]) -> FakeAnswer {
     if state.settings.requiresSignature, !isSigned(request) { return error(403, "AccessDenied", request) }
+    if isTooFarOff(request) { return error(403, "RequestTimeTooSkewed", request) }
     let asked = S3Address.bucket(of: request, expecting: name)
     if asked != name || !state.settings.exists { return error(404, "NoSuchBucket", request) }
     let region = Fields([("x-amz-bucket-region", state.settings.region)])
@@ -48,6 +49,22 @@ struct S3Bucket {
   private func isSigned(_ request: RecordedRequest) -> Bool {
     request.fields["authorization"]?.hasPrefix("AWS4-HMAC-SHA256 Credential=") == true
       && request.fields["x-amz-date"] != nil && request.fields["x-amz-content-sha256"] != nil
+  }
+
+  private func isTooFarOff(_ request: RecordedRequest) -> Bool {
+    guard let date = request.fields["x-amz-date"].flatMap({ Timestamp(rfc3339: spelledOut($0)) }) else { return false }
+    return abs(date.seconds - state.settings.now) > 900
+  }
+
+  /// `20261130T112657Z` with its marks.
+  private func spelledOut(_ basic: String) -> String {
+    var text = ""
+    for (index, character) in basic.enumerated() {
+      if index == 4 || index == 6 { text += "-" }
+      if index == 11 || index == 13 { text += ":" }
+      text.append(character)
+    }
+    return text
   }
 
   private func object(_ request: RecordedRequest, _ faults: [Fault]) -> FakeAnswer {
@@ -147,6 +164,11 @@ struct S3Bucket {
       """
     return FakeAnswer(status, fields: fields, Array(body.utf8))
   }
+}
+
+extension FakeS3.Settings {
+  /// Seconds since 1970 by the server's clock.
+  var now: Int64 { SystemClock().wall().seconds + clockAhead }
 }
 
 extension S3Address {

@@ -1,0 +1,97 @@
+// What a killed daemon leaves is taken over; what lives is never taken for dead.
+import Glibc
+import MirrorPlatform
+import MirrorStore
+import TestSupport
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Machine.canMount))
+struct DeadMountTests {
+  private func stack(_ point: String) throws -> Int {
+    String(decoding: try FileSystem.read("/proc/self/mounts"), as: UTF8.self).split(separator: "\n")
+      .count { $0.contains(" \(point) ") }
+  }
+
+  private func kill(_ mount: MountFixture) async throws {
+    let daemon = try #require(mount.daemon)
+    Glibc.kill(daemon, SIGKILL)
+    let isDead = await eventually { await mount.errno { _ = try await mount.list() } == .notConnected }
+    #expect(isDead)
+  }
+
+  private func again(_ mount: MountFixture) async throws -> CommandResult {
+    try await mount.command(
+      ["mount", "--endpoint-url", mount.endpoint, "--cache-dir", mount.cache, mount.source, mount.point])
+  }
+
+  // A084
+  @Test func `a dead mount is taken over, with its cache, as one mount`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", content(100_000, 1))
+    let stage = try await server.mounted("--freshness", "1h")
+    #expect(try await stage.mount.fingerprint("d/f") == fingerprint(content(100_000, 1)))
+    try await Task.sleep(for: .milliseconds(1500))
+    try await kill(stage.mount)
+    server.reset()
+    let result = try await again(stage.mount)
+    #expect(result.succeeded, "\(result)")
+    #expect(try stack(stage.mount.point) == 1)
+    #expect(try await stage.mount.fingerprint("d/f") == fingerprint(content(100_000, 1)))
+    #expect(server.sums.bodyBytes < 100_000)
+    #expect(try await stage.mount.command(["unmount", stage.mount.point]).succeeded)
+    #expect(try stack(stage.mount.point) == 0)
+  }
+
+  // A084
+  @Test func `a dead mount is unmounted like a live one`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted()
+    try await kill(stage.mount)
+    let status = try await stage.mount.command(["status"])
+    #expect(!status.timedOut)
+    let result = try await stage.mount.command(["unmount", stage.mount.point])
+    #expect(result.succeeded, "\(result)")
+    #expect(try stack(stage.mount.point) == 0)
+    #expect(try await stage.mount.command(["unmount", stage.mount.point]).status == 8)
+  }
+
+  // A084: a mount that waits for its origin is slow, not dead.
+  @Test(arguments: [ServerMode.ok, .blackhole])
+  func `a live mount is refused, and goes on`(mode: ServerMode) async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted("--freshness", "1s")
+    let daemon = try #require(stage.mount.daemon)
+    #expect(try await stage.mount.text("d/f") == "x")
+    try await pass(.seconds(1))
+    server.mode = mode
+    async let waiting = stage.mount.text("d/f")
+    try await Task.sleep(for: .milliseconds(100))
+    let started = ContinuousClock.now
+    let result = try await again(stage.mount)
+    #expect(ContinuousClock.now - started < .seconds(5))
+    #expect(result.status == 3, "\(result)")
+    #expect(result.errors.contains("already mounted"), "\(result)")
+    #expect(result.errors.split(separator: "\n").count == 1)
+    #expect(try stack(stage.mount.point) == 1)
+    #expect(Glibc.kill(daemon, 0) == 0)
+    #expect(try await waiting == "x")
+    server.mode = .ok
+    #expect(try await stage.mount.text("d/f") == "x")
+  }
+
+  // A084
+  @Test func `one cache has one owner, and the one that is refused names it`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted()
+    let other = try MountFixture(server.bucket, endpoint: server.endpoint, cache: stage.mount.cache)
+    let result = try await other.mount()
+    #expect(result.status == 7, "\(result)")
+    let daemon = try #require(stage.mount.daemon)
+    #expect(result.errors.contains("\(daemon)"), "\(result)")
+    #expect(!other.isMounted)
+    #expect(try await stage.mount.text("d/f") == "x")
+  }
+}
