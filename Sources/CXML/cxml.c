@@ -80,17 +80,26 @@ static int encode(unsigned int scalar, xmlChar *out) {
   return 3;
 }
 
-// Servers that do not know encoding-type=url send control characters, which XML 1.0 forbids even as references. In
-// recovery the parser names each here, at its place in the text, and goes on: it is passed on as what it means.
+// Where in the document a character that XML forbids was met; libxml2 tells in the message only.
+static int begins(const xmlError *error, const char *with) {
+  return error->message != NULL && strncmp(error->message, with, strlen(with)) == 0;
+}
+
+// Servers that do not know encoding-type=url send control characters and noncharacters, which XML 1.0 forbids even as
+// references. In recovery the parser names each here, at its place in the text, and goes on: it is passed on as what it
+// means. Of a raw one beyond ASCII the decoder complains first, maybe before the text that stands in front of it.
 static void on_error(void *user, xmlErrorPtr error) {
   cxml_parser *parser = user;
   if (parser->failed || error == NULL || error->level != XML_ERR_FATAL) return;
   unsigned int scalar = (unsigned int)error->int1;
   int surrogate = scalar >= 0xD800 && scalar <= 0xDFFF;
   if (error->code == XML_ERR_INVALID_CHAR && scalar != 0 && scalar <= 0xFFFF && !surrogate) {
-    xmlChar bytes[4];
-    characters(user, bytes, encode(scalar, bytes));
-    return;
+    if (begins(error, "Char 0x")) return;
+    if (begins(error, "PCDATA invalid Char") || begins(error, "xmlParseCharRef")) {
+      xmlChar bytes[4];
+      characters(user, bytes, encode(scalar, bytes));
+      return;
+    }
   }
   fail(parser);
 }

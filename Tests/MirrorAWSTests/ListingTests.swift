@@ -96,6 +96,22 @@ struct ListingTests {
     #expect(page.objects.first?.key.bytes == [0x61, 0xEF, 0xBF, 0xBE, 0xEF, 0xBF, 0xBF])
   }
 
+  @Test(arguments: [1, 2, 3, 4096], ["", "n", "\u{E9}", "&amp;", "\u{1}"])
+  func `noncharacters that stand in the text arrive once, in their place`(piece: Int, before: String) throws {
+    let raw = before == "&amp;" ? "&" : before
+    for name in ["\u{FFFE}", "\u{FFFF}x", "\u{FFFE}\u{FFFE}\u{1}\u{FFFF}", "x\u{FFFF}\u{E9}"] {
+      let page = try page(
+        "<ListBucketResult><Contents><Key>\(before)\(name)</Key></Contents><Contents><Key>z</Key></Contents></ListBucketResult>",
+        piece: piece)
+      #expect(page.objects.map(\.key.bytes) == [Array((raw + name).utf8), [0x7A]])
+    }
+  }
+
+  @Test(arguments: ["<!-- \u{1} -->", "<!-- \u{FFFE} -->", "<a b='\u{FFFE}'/>", "<a\u{FFFE}/>", "<![CDATA[\u{FFFE}]]>"])
+  func `forbidden characters outside of text are an error`(part: String) {
+    #expect(isMalformed(Array("<ListBucketResult><Contents><Key>k\(part)</Key></Contents></ListBucketResult>".utf8)))
+  }
+
   @Test func `a document cut anywhere is no page`() {
     let bytes = Array(whole.utf8)
     for count in stride(from: 0, to: bytes.count - 1, by: 13) {
