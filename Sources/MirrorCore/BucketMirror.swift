@@ -29,7 +29,7 @@ public final class BucketMirror: FileTree {
   /// A caller waits at most so long for the origin when a stale answer is at hand …
   static let patience = Duration.seconds(4)
   /// When an answer takes so long, it is worth asking whether the origin answers at all.
-  static let unease = Duration.seconds(1)
+  static let unease = Duration.seconds(3)
   /// … and so long when none is.
   static let deadline = Duration.seconds(25)
   /// The first question of all.
@@ -54,8 +54,10 @@ public final class BucketMirror: FileTree {
     var spending: [Int: SpendingHistory] = [:]
     /// When a directory's child was last listed by itself, and how many keys lay below it.
     var lastChildListed: [Int: (at: Instant, keys: Int)] = [:]
+    /// Pages of large directories that were not worth their price, one after the other.
+    var wastedPages: [Int: Int] = [:]
     /// Pages under way that somebody waits for.
-    var pages: [PageTarget: Task<StoreError?, Never>] = [:]
+    var pages: [PageTarget: PageTask] = [:]
     var served = ServedCounts()
     /// Content that lost its name in the change under way.
     var retired: [MirroredFile] = []
@@ -122,6 +124,7 @@ public final class BucketMirror: FileTree {
         error.code == .noSuchBucket || error.code == .credentials || error.code == .clockSkew
         || error.code == .wrongRegion
       guard known, error.isOriginFailure, !definite else { throw error }
+      if error.code == .overBudget { return true }
       store.open(because: error)
       return false
     }

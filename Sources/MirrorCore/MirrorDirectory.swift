@@ -83,11 +83,13 @@ extension BucketMirror {
       try await fetchListing(directory)
       conclude(directory, nil)
     } catch {
-      if !error.isConnectionFailure { log.limited(.warning, key: "list \(error.code)", "listing failed: \(error)") }
       let stale = change { state, now -> Bool in
         let known = error.isOriginFailure && state.namespace.mayServeStaleListing(directory, now)
         if known { state.served.stale += state.listings[directory]?.openers.count ?? 0 }
         return known
+      }
+      if !error.isConnectionFailure, error.code != .overBudget || !stale {
+        log.limited(.warning, key: "list \(error.code)", "listing failed: \(error)")
       }
       conclude(directory, stale ? nil : error.errno)
     }
@@ -111,6 +113,8 @@ extension BucketMirror {
     while true {
       let requested = clock.now()
       request.deadline = requested + Self.deadline
+      request.purpose =
+        state.withLock { $0.namespace.mayServeStaleListing(directory, requested) } ? .listing : .content
       let page = try await store.list(request)
       let next = change { state, _ -> ListRequest? in
         defer { state.listings[directory]?.pages += 1 }
@@ -186,8 +190,11 @@ extension BucketMirror {
   /// One page of what lies below the mount's root: says whether the bucket answers, and fills a small tree whole.
   func sampleRoot(_ store: any ObjectStore, deadline: Duration) async throws(StoreError) {
     let since = clock.now()
+    let isKnown = state.withLock { $0.namespace.mayServeStaleListing(0, since) }
     let page = try await store.list(
-      ListRequest(prefix: configuration.prefix, delimited: false, deadline: since + deadline))
+      ListRequest(
+        prefix: configuration.prefix, delimited: false, deadline: since + deadline,
+        purpose: isKnown ? .listing : .content))
     change { state, _ in
       var scan = ListingScan(base: 0, coversBase: true, since: since)
       scan.applyFlat(page, requested: since, to: &state.namespace)

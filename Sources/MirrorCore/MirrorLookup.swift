@@ -120,7 +120,8 @@ extension BucketMirror {
     let requested = clock.now()
     let sink = RevisionSink(mirror: self, question: question, flight: flight, requested: requested)
     let request = GetRequest(
-      key: question.key, range: range, condition: condition, deadline: requested + Self.deadline)
+      key: question.key, range: range, condition: condition, deadline: requested + Self.deadline,
+      purpose: state.withLock { $0.namespace.purpose(of: question, requested) })
     do throws(StoreError) {
       let outcome = try await store.get(request, into: sink)
       sink.end(nil)
@@ -227,14 +228,15 @@ extension BucketMirror {
   }
 
   private func fail(_ id: NameID, _ flight: UInt64, _ error: StoreError) {
-    if error.code != .cancelled, !error.isConnectionFailure {
-      log.limited(.warning, key: "look-up \(error.code)", "a look-up failed: \(error)")
-    }
     let failed = change { state, now -> (LookupAnswer, [LookupFlight.Reply])? in
       guard let waiters = state.land(id, flight) else { return nil }
       let stale = error.isOriginFailure ? state.staleAnswer(id, self, count: waiters.count) : nil
       return (stale ?? .failed(error.errno), waiters)
     }
+    // A stale answer for want of money is as it should be.
+    var isTold = error.code == .cancelled || error.isConnectionFailure
+    if error.code == .overBudget, case .found? = failed?.0 { isTold = true }
+    if !isTold { log.limited(.warning, key: "look-up \(error.code)", "a look-up failed: \(error)") }
     if let (answer, waiters) = failed { deliver(answer, to: waiters) }
   }
 }
@@ -285,5 +287,18 @@ extension BucketMirror.State {
     }
     served.stale += count
     return namespace.answer(id.directory, slot, count: UInt64(count), now: now)
+  }
+}
+
+extension Namespace {
+  /// What a GET for a look-up is for: where a stale copy may be served, it can be put off.
+  func purpose(of question: Question, _ now: Instant) -> RequestPurpose {
+    guard case .validate = question.subject, let slot = fileSlot(of: question.id),
+      mayServeStale(question.id.directory, slot, now)
+    else { return .content }
+    let entry = directories[question.id.directory].table[slot]
+    // Whoever asked for it to be looked at again is about to use it.
+    let used = entry.isExpired ? now : max(entry.validated, entry.answered)
+    return .validation(used: used, lifetime: lifetime(question.id.directory, slot))
   }
 }

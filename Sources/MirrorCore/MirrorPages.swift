@@ -13,38 +13,45 @@ enum PageTarget: Hashable, Sendable {
   case key(ObjectKey, in: Int)
 }
 
+/// A page under way: when it was asked for.
+typealias PageTask = Task<Result<Instant, StoreError>, Never>
+
 extension BucketMirror {
   /// Buys a page, or waits for one under way, if that is the cheaper way to validate this name among its neighbours.
   /// True when the name is fresh by it.
   func validateByPage(_ question: Question) async throws(StoreError) -> Bool {
-    let page = change { state, now -> Task<StoreError?, Never>? in
+    let page = change { state, now -> PageTask? in
       let target = state.target(for: question, planner, now)
       guard let target else { return nil }
       return self.page(target, &state)
     }
     guard let page else { return false }
-    if let failure = await page.value {
+    switch await page.value {
+    case .success(let requested):
+      // It counts for who waited, however long it took and however short the lifetime is.
+      return state.withLock { $0.namespace.isVouched(question.id, since: requested) }
+    case .failure(let failure):
       // The page is dear; what is asked may still be had singly.
-      if failure.isOriginFailure { throw failure }
+      if failure.isOriginFailure, failure.code != .overBudget { throw failure }
       return false
     }
-    return state.withLock { $0.namespace.canAnswer(question.id, clock.now()) }
   }
 
   /// A page under way, begun if nobody has.
-  func page(_ target: PageTarget) -> Task<StoreError?, Never> { state.withLock { page(target, &$0) } }
+  func page(_ target: PageTarget) -> PageTask { state.withLock { page(target, &$0) } }
 
-  private func page(_ target: PageTarget, _ state: inout State) -> Task<StoreError?, Never> {
+  private func page(_ target: PageTarget, _ state: inout State) -> PageTask {
     if let page = state.pages[target] { return page }
     let page = Task { await self.fetchPage(target) }
     state.pages[target] = page
     return page
   }
 
-  private func fetchPage(_ target: PageTarget) async -> StoreError? {
+  private func fetchPage(_ target: PageTarget) async -> Result<Instant, StoreError> {
     let requested = clock.now()
     var request = state.withLock { $0.request(for: target) }
     request.deadline = requested + Self.deadline
+    request.purpose = .listing
     do throws(StoreError) {
       let page = try await store.list(request)
       change { state, _ in
@@ -52,15 +59,18 @@ extension BucketMirror {
         state.pages[target] = nil
       }
       answerKnown(in: nil)
-      return nil
+      return .success(requested)
     } catch {
       state.withLock { $0.pages[target] = nil }
-      return error
+      return .failure(error)
     }
   }
 }
 
 extension BucketMirror.State {
+  /// So many names of a page must be of use to pay for it.
+  private static let worthwhile = 12
+
   /// The page to buy for a stale name; nil: check it singly, which is noted.
   fileprivate mutating func target(
     for question: Question, _ planner: ValidationPlanner, _ now: Instant
@@ -97,8 +107,10 @@ extension BucketMirror.State {
       if isPage(spending[ancestor] ?? SpendingHistory()) { best = ancestor }
     }
     if let best { return .directory(best) }
-    guard large.contains(directory), isPage(spending[directory] ?? SpendingHistory()) else { return nil }
-    return .key(key, in: directory)
+    guard large.contains(directory), let history = spending[directory], isPage(history) else { return nil }
+    // Where names lie far apart a page meets few of them: each page that did not pay makes the next wait longer.
+    let patience = Int(planner.pageInChecks) << min(wastedPages[directory] ?? 0, 10)
+    return history.checks(within: lifetime, before: now) >= patience ? .key(key, in: directory) : nil
   }
 
   /// The histories that a key belongs to: its block's, or those of the directories on the way to it.
@@ -140,6 +152,11 @@ extension BucketMirror.State {
 
   fileprivate mutating func apply(_ page: ListPage, of request: ListRequest, requested: Instant, for target: PageTarget)
   {
+    if case .key(_, let directory) = target {
+      // Names that were known before are those that somebody may ask for again.
+      let known = page.objects.count { namespace.place(of: $0.key)?.slot != nil }
+      wastedPages[directory] = known >= Self.worthwhile ? 0 : (wastedPages[directory] ?? 0) + 1
+    }
     let start = request.startAfter?.bytes ?? []
     let base = namespace.deepestDirectory(of: request.prefix.bytes)
     var scan = ListingScan(
@@ -201,6 +218,13 @@ extension Namespace {
       if let end, end.lexicographicallyPrecedes(key) { continue }
       removeFile(directory, slot)
     }
+  }
+
+  /// The origin vouched for a name, or for its absence, by a request sent at `since` or later.
+  func isVouched(_ id: NameID, since: Instant) -> Bool {
+    guard let slot = fileSlot(of: id) else { return true }
+    let entry = directories[id.directory].table[slot]
+    return !entry.isExpired && entry.validated >= since
   }
 
   /// Whether a page vouched for a name and nobody has asked for it since; from now on somebody has.

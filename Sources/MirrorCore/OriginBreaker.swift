@@ -13,7 +13,8 @@ struct BreakerPolicy {
   private var failing: Set<String> = []
 
   mutating func failed(_ error: StoreError) -> Verdict {
-    guard error.isOriginFailure else { return .nothing }
+    // Want of money says nothing about the origin.
+    guard error.isOriginFailure, error.code != .overBudget else { return .nothing }
     if error.isConnectionFailure { return .open }
     failing.insert(error.subject)
     return failing.count >= Self.suspicion || error.code == .noSuchBucket ? .probe : .nothing
@@ -145,7 +146,7 @@ final class OriginBreaker: ObjectStore {
         try await store.probe(deadline: clock.now() + .seconds(5))
         break
       } catch {
-        if answers(error, cause) { break }
+        if answers(error, cause) || (error.code == .overBudget && !isOpen) { break }
         if !isOpen {
           isOpen = true
           state.withLock { open(&$0, error) }

@@ -44,6 +44,8 @@ final class MemoryStore: ObjectStore {
       return state.log
     }
   }
+  /// How many of the requests in the log begin so.
+  func asked(_ what: String) -> Int { state.withLock { $0.log.count { $0.hasPrefix(what) } } }
   /// Holds every answer back until `openGate`.
   func closeGate() { state.withLock { $0.gate = [] } }
   func openGate() {

@@ -7,15 +7,20 @@ import Synchronization
 import TestSupport
 
 final class MirrorFixture: Sendable {
-  let store = MemoryStore()
-  let clock = ManualClock()
+  let store: MemoryStore
+  let clock: ManualClock
   let directory: TemporaryDirectory
   let cache: Cache
   let mirror: BucketMirror
 
-  init(_ rules: FreshnessRules = FreshnessRules(), in directory: TemporaryDirectory? = nil, limit: Int64 = 1 << 30)
-    throws
-  {
+  /// `origin` stands before `memory`, if anything does.
+  init(
+    _ rules: FreshnessRules = FreshnessRules(), in directory: TemporaryDirectory? = nil, limit: Int64 = 1 << 30,
+    origin: (any ObjectStore)? = nil, memory store: MemoryStore = MemoryStore(), ledger: Ledger? = nil,
+    clock: ManualClock = ManualClock(), log: Log = .none
+  ) throws {
+    self.store = store
+    self.clock = clock
     let directory = try directory ?? TemporaryDirectory("core")
     self.directory = directory
     cache = try Cache.open(
@@ -23,8 +28,8 @@ final class MirrorFixture: Sendable {
         root: directory.path + "/cache", endpoint: "http://test", bucket: "b", prefix: ObjectKey(""), limit: limit,
         minimumFree: 0), clock: clock, log: .none)
     mirror = BucketMirror(
-      configuration: MirrorConfiguration(rules: rules), store: store, cache: cache, ledger: Ledger(clock: clock),
-      clock: clock)
+      configuration: MirrorConfiguration(rules: rules), store: origin ?? store, cache: cache,
+      ledger: ledger ?? Ledger(clock: clock), clock: clock, log: log)
   }
 
   func close() async {

@@ -95,4 +95,23 @@ import Testing
     #expect(again.count <= 5, "\(again)")
     await fixture.close()
   }
+
+  @Test func `a page counts for those who waited, also where it took longer than the lifetime`() async throws {
+    let fixture = try MirrorFixture(FreshnessRules(default: .seconds(2)))
+    let paths = (10..<40).map { "hot/f\($0)" }
+    for path in paths { fixture.store.put(path, path) }
+    for path in paths { #expect(await fixture.read(path) == path) }
+    fixture.clock.advance(.seconds(3))
+    _ = fixture.store.takeLog()
+    fixture.store.closeGate()
+    await withTaskGroup(of: Bool.self) { group in
+      for path in paths { group.addTask { await fixture.node(path) != nil } }
+      #expect(await becomes(1) { fixture.store.asked("list") })
+      fixture.clock.advance(.seconds(3))
+      fixture.store.openGate()
+      for await found in group { #expect(found) }
+    }
+    #expect(fixture.store.takeLog().count <= 13)
+    await fixture.close()
+  }
 }
