@@ -27,6 +27,7 @@ extension S3Store {
         clockOffset: offset, now: now)
       let error = refusal.error(question, signed: identity.credentials, now: now)
       guard try await apply(step, error: error) else { throw error }
+      try await Allowance.current?.again()
     }
   }
 

@@ -7,10 +7,12 @@ import MirrorHTTP
 import MirrorPlatform
 import MirrorStore
 
-/// transport → S3 → retries → mirror (with its cache) → kernel session.
+/// transport → S3 → budget → retries → mirror (with its cache) → kernel session.
 struct Assembly: Sendable {
   let transport: HTTPTransport
   let ledger: Ledger
+  /// Nil where no budget is set.
+  let purse: Purse?
   let cache: Cache
   let mirror: BucketMirror
   let session: KernelSession
@@ -36,14 +38,23 @@ struct Assembly: Sendable {
       throw CommandFailure(error)
     }
     LedgerSaving(ledger, cache.catalogue).start()
+    var paid: any ObjectStore = store
+    if settings.budgets.isEmpty {
+      purse = nil
+    } else {
+      let file = SpendingFile(path: cache.directory + "/spending")
+      let purse = Purse(settings.budgets, prices: settings.prices, file: file, clock: clock, log: log)
+      paid = BudgetedStore(store, purse: purse, ledger: ledger)
+      self.purse = purse
+    }
     mirror = BucketMirror(
       configuration: settings.mirrorConfiguration,
-      store: RetryingStore(store, policy: origin.retries, clock: clock), cache: cache,
+      store: RetryingStore(paid, policy: origin.retries, clock: clock), cache: cache,
       ledger: ledger, clock: clock, log: log)
     do throws(MountError) {
       session = try KernelSession(tree: mirror, options: settings.mountOptions, log: log)
     } catch {
-      Self.close(cache, ledger)
+      Self.close(cache, ledger, purse)
       transport.close()
       throw CommandFailure(error)
     }
@@ -52,11 +63,12 @@ struct Assembly: Sendable {
 
   /// Writes and gives up the cache, then ends what transfers are left. Blocks; not for the cooperative pool.
   func close() {
-    Self.close(cache, ledger)
+    Self.close(cache, ledger, purse)
     transport.close()
   }
 
-  private static func close(_ cache: Cache, _ ledger: Ledger) {
+  private static func close(_ cache: Cache, _ ledger: Ledger, _ purse: Purse?) {
+    purse?.close()
     cache.catalogue.saveLedger(ledger.takeUnsaved())
     waitFor { await cache.close() }
   }

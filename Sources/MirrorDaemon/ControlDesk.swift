@@ -55,7 +55,17 @@ struct ControlDesk: Sendable {
 
   private func explain(_ path: [UInt8], _ render: (ExplanationReport) -> String) async -> ControlAnswer {
     guard let explanation = await assembly.mirror.explain(path) else { return unknown(path) }
-    return .text(render(ExplanationReport(explanation)))
+    return .text(render(ExplanationReport(explanation, refusal: refusal(of: explanation))))
+  }
+
+  /// What the budget has against the request that is explained, and what a program sees then.
+  private func refusal(of explanation: Explanation) -> String? {
+    guard let purse = assembly.purse, explanation.nextRequest != nil else { return nil }
+    let isStale = explanation.verdict == .stale
+    let used = explanation.age.map { SystemClock().now() + (.zero - $0) } ?? .distantPast
+    let purpose: RequestPurpose = isStale ? .validation(used: used, lifetime: explanation.lifetime) : .content
+    let refusal = purse.refusal(purpose, explanation.verdict == .unknown ? .list : .get, of: explanation.key)
+    return refusal.map { "\(isStale ? "the stale copy is served" : "EIO"): \($0)" }
   }
 
   private func unknown(_ path: [UInt8]) -> ControlAnswer {
@@ -90,6 +100,7 @@ struct ControlDesk: Sendable {
   private func report() async -> StatusReport {
     var report = StatusReport(assembly.mirror.status(), settings, place, assembly)
     report.since = since
+    report.budgets = assembly.purse?.status() ?? []
     report.costThisMonth = await assembly.costThisMonth()
     return report
   }

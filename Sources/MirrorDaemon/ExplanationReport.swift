@@ -5,7 +5,13 @@ import MirrorStore
 
 public struct ExplanationReport: Sendable {
   private let explanation: Explanation
-  public init(_ explanation: Explanation) { self.explanation = explanation }
+  /// Why the budget would not let the next request through; nil: it would.
+  private let refusal: String?
+
+  public init(_ explanation: Explanation, refusal: String? = nil) {
+    self.explanation = explanation
+    self.refusal = refusal
+  }
 
   var json: JSON {
     .object([
@@ -16,7 +22,7 @@ public struct ExplanationReport: Sendable {
       ("size", explanation.size.map { .int($0) } ?? .null),
       ("etag", explanation.etag.map { .string($0.description) } ?? .null), ("cached", .bool(explanation.isCached)),
       ("nextRequest", explanation.nextRequest.map { .string($0) } ?? .null),
-      ("nextCost", .decimal(explanation.nextCost, places: 7)),
+      ("nextCost", .decimal(explanation.nextCost, places: 7)), ("refusal", refusal.map { .string($0) } ?? .null),
     ])
   }
 
@@ -24,11 +30,12 @@ public struct ExplanationReport: Sendable {
     let size = explanation.size.map { "\(ByteCount($0))\(explanation.isCached ? ", cached" : "")" }
     let age = explanation.age.map { "\(formatDuration($0)), of at most \(explanation.rule)" }
     let next = explanation.nextRequest.map { "\($0) (\(decimal(explanation.nextCost, places: 7)) USD)" }
-    let rows = [
+    var rows = [
       ("key", quoted(explanation.key.description)), ("verdict", explanation.verdict.rawValue),
       ("rule", explanation.rule), ("age", age ?? "never validated"), ("size", size ?? "unknown"),
       ("etag", explanation.etag?.description ?? "none"), ("next open", next ?? "asks nothing"),
     ]
+    if let refusal { rows.append(("budget", refusal)) }
     return rows.map { "\(padded($0.0, to: 9)) \($0.1)\n" }.joined()
   }
 }

@@ -8,7 +8,7 @@ public enum MountInvocation: Sendable {
 }
 
 /// Options of later versions, known so that the answer can be clear.
-private let laterOptions: Set<String> = ["seed", "budget", "config"]
+private let laterOptions: Set<String> = ["seed", "config"]
 
 /// What mount(8), fstab(5) and fuse(8) say about any file system; what they ask for holds anyway, or is not ours.
 private let genericOptions: Set<String> = [

@@ -100,7 +100,15 @@ private let cost: [MountOption] = [
     "what requests or bytes cost: get=0.0004/1000, list=0.005/1000, egress=0.09/GB, or none; may be repeated (default: us-east-1, without egress)"
   ) { (settings, text) throws(OptionProblem) in
     do throws(PriceError) { try settings.prices.set(text) } catch { throw OptionProblem(error.message) }
-  }
+  },
+  MountOption(
+    "budget", "AMOUNT/PERIOD",
+    "the most to be spent in any minute, hour, day or month: 5USD/month, 2000req/hour; may be repeated, all hold"
+  ) { (settings, text) throws(OptionProblem) in
+    do throws(BudgetError) { settings.budgets.append(try BudgetLimit(parsing: text)) } catch {
+      throw OptionProblem(error.message)
+    }
+  },
 ]
 
 private let appearance: [MountOption] = [

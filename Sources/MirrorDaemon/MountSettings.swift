@@ -28,6 +28,8 @@ public struct MountSettings: Sendable {
 
   // What requests cost.
   public var prices = Prices()
+  /// All of them hold.
+  public var budgets: [BudgetLimit] = []
 
   // What the mount looks like.
   public var allowOther = false

@@ -26,44 +26,46 @@ public struct StatusReport: Sendable {
   public var stale: Int
   public var negative: Int
   public var hiddenKeys: Int
+  public var budgets: [Purse.Status] = []
 
   public var json: JSON {
-    .object([
-      ("mountpoint", .string(mountPoint)), ("source", .string(source)), ("endpoint", .string(endpoint)),
-      ("pid", .int(Int64(process))), ("since", .string(rfc3339(since))),
-      ("state", .string(online ? "online" : "offline")),
-      ("offlineSince", offlineSince.map { .string(rfc3339($0)) } ?? .null),
-      (
-        "cache",
-        .object([
-          ("directory", .string(cacheDirectory)), ("bytes", .int(cacheBytes)), ("limit", .int(cacheLimit)),
-          ("objects", .int(Int64(cachedObjects))), ("pinned", .int(Int64(pinned))),
-        ])
-      ),
-      (
-        "requests",
-        .object([
-          ("get", .int(Int64(requests.gets))), ("head", .int(Int64(requests.heads))),
-          ("list", .int(Int64(requests.lists))), ("other", .int(Int64(requests.others))),
-          ("notModified", .int(Int64(requests.notModified))), ("failed", .int(Int64(requests.failed))),
-        ])
-      ),
-      ("bytesReceived", .int(requests.bytesReceived)),
-      (
-        "cost",
-        .object([
-          ("currency", .string("USD")), ("sinceMount", .decimal(costSinceMount, places: 7)),
-          ("thisMonth", .decimal(costThisMonth, places: 7)),
-        ])
-      ),
-      (
-        "served",
-        .object([
-          ("fetched", .int(Int64(fetched))), ("revalidated", .int(Int64(revalidated))), ("stale", .int(Int64(stale))),
-          ("negative", .int(Int64(negative))),
-        ])
-      ),
-    ])
+    .object(
+      [
+        ("mountpoint", .string(mountPoint)), ("source", .string(source)), ("endpoint", .string(endpoint)),
+        ("pid", .int(Int64(process))), ("since", .string(rfc3339(since))),
+        ("state", .string(online ? "online" : "offline")),
+        ("offlineSince", offlineSince.map { .string(rfc3339($0)) } ?? .null),
+        (
+          "cache",
+          .object([
+            ("directory", .string(cacheDirectory)), ("bytes", .int(cacheBytes)), ("limit", .int(cacheLimit)),
+            ("objects", .int(Int64(cachedObjects))), ("pinned", .int(Int64(pinned))),
+          ])
+        ),
+        (
+          "requests",
+          .object([
+            ("get", .int(Int64(requests.gets))), ("head", .int(Int64(requests.heads))),
+            ("list", .int(Int64(requests.lists))), ("other", .int(Int64(requests.others))),
+            ("notModified", .int(Int64(requests.notModified))), ("failed", .int(Int64(requests.failed))),
+          ])
+        ),
+        ("bytesReceived", .int(requests.bytesReceived)),
+        (
+          "cost",
+          .object([
+            ("currency", .string("USD")), ("sinceMount", .decimal(costSinceMount, places: 7)),
+            ("thisMonth", .decimal(costThisMonth, places: 7)),
+          ])
+        ),
+        (
+          "served",
+          .object([
+            ("fetched", .int(Int64(fetched))), ("revalidated", .int(Int64(revalidated))), ("stale", .int(Int64(stale))),
+            ("negative", .int(Int64(negative))),
+          ])
+        ),
+      ] + (budgets.isEmpty ? [] : [("budgets", .array(budgets.map(\.json)))]))
   }
 
   public var text: String {
@@ -83,8 +85,26 @@ public struct StatusReport: Sendable {
       ),
       ("served", "\(fetched) fetched, \(revalidated) revalidated, \(stale) stale, \(negative) absent"), ("cache", used),
     ]
+    if !budgets.isEmpty { rows.append(("budget", budgets.map(\.text).joined(separator: "; "))) }
     if hiddenKeys > 0 { rows.append(("hidden", "\(hiddenKeys) keys can't be files; see 's3mirror status --hidden'")) }
     return "\(mountPoint)\n" + rows.map { "  \(padded($0.0, to: 9)) \($0.1)\n" }.joined()
+  }
+}
+
+extension Purse.Status {
+  var json: JSON {
+    .object([
+      ("limit", .string(limit.description)), ("unit", .string(limit.unit.rawValue)),
+      ("period", .string(limit.period.rawValue)), ("amount", .decimal(limit.amount, places: places)),
+      ("spent", .decimal(spent, places: places)), ("stretching", .bool(isStretching)),
+    ])
+  }
+
+  private var places: Int { limit.unit == .usd ? 7 : 0 }
+
+  var text: String {
+    "\(limit.text(spent)) of \(limit) in the last \(limit.period.rawValue)"
+      + (isStretching ? ", lifetimes stretch" : "")
   }
 }
 

@@ -23,13 +23,19 @@ public final class Allowance: Sendable {
 
   /// Before the same request is sent once more, to another place or with other keys.
   /// - Throws: `.overBudget`.
-  public func again() async throws(StoreError) { try await take() }
+  public func again() async throws(StoreError) {
+    end()
+    try await take()
+  }
 
-  func end() {
-    let taken = taken.withLock { taken in
+  /// What was sent is noted in place of what was taken for it.
+  func settle() -> [Estimate] {
+    taken.withLock { taken in
       defer { taken = [] }
       return taken
     }
-    for estimate in taken { purse.giveBack(estimate) }
   }
+
+  /// What was taken and not sent goes back.
+  func end() { purse.giveBack(settle()) }
 }

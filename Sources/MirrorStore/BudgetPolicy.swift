@@ -140,8 +140,11 @@ public struct BudgetPolicy: Sendable {
   /// The request is over; what it took was added to the record.
   public mutating func release(_ estimate: Estimate) { reserved = reserved - estimate.most }
 
-  /// A name is used that was to be validated and is not.
-  public mutating func notePutOff(_ key: UInt64, _ now: Instant) { uses.note(key, now) }
+  /// A request was put off or refused: what has come in by now came at the pace of until now.
+  public mutating func notePutOff(_ key: UInt64, _ now: Instant) {
+    for index in limits.indices { paces[index] = (level(index, now), now) }
+    uses.note(key, now)
+  }
 }
 
 /// When names were last used, of the many thousand latest.
@@ -158,5 +161,16 @@ private struct RecentUses {
       young = [:]
     }
     young[key] = now
+  }
+}
+
+extension BudgetPolicy.Refusal {
+  /// In words, for the log and for `explain`.
+  var text: String {
+    let when = "in \(formatDuration(max(.seconds(1), wait)))"
+    let used = "\(limit.text(max(0, spent))) in the last \(limit.period.rawValue)"
+    return isPutOff
+      ? "the budget of \(limit) is short (\(used)), and the rest is kept for what is not cached; it can be asked \(when)"
+      : "the budget of \(limit) is spent (\(used)); there is money again \(when)"
   }
 }

@@ -15,7 +15,8 @@ public struct BudgetedStore: ObjectStore {
   public init(_ store: any ObjectStore, purse: Purse, ledger: Ledger) {
     self.store = store
     self.purse = purse
-    ledger.observe { [weak purse] in purse?.note($0, $1) }
+    // The store tells the ledger in the task of the request.
+    ledger.observe { [weak purse] in purse?.note($0, $1, settling: Allowance.current?.settle() ?? []) }
   }
 
   public func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
@@ -47,10 +48,7 @@ public struct BudgetedStore: ObjectStore {
     _ kind: RequestKind, _ bytes: Int64, _ purpose: RequestPurpose, _ operation: String, _ key: ObjectKey,
     _ body: () async throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
-    let subject = key.bytes.isEmpty ? "the bucket" : "\(key)"
-    let request = PricedRequest(
-      purpose: purpose, kind: kind, bytes: bytes, name: stableHash(key.bytes), operation: operation, subject: subject)
-    let allowance = Allowance(purse, request)
+    let allowance = Allowance(purse, PricedRequest(purpose, kind, bytes: bytes, key, operation: operation))
     try await allowance.take()
     let result = await Allowance.$current.withValue(allowance) { () async -> Result<Answer, StoreError> in
       do throws(StoreError) { return .success(try await body()) } catch { return .failure(error) }

@@ -64,20 +64,6 @@ public final class Purse: Sendable {
 
   // MARK: Spending
 
-  /// What one request may take, by its kind and the bytes that it asks for.
-  private func estimate(_ kind: RequestKind, bytes: Int64, _ classes: Set<StorageClass>) -> Estimate {
-    var usual = prices.of(kind)
-    var perByte = prices.perByteReceived
-    if kind == .get || kind == .head {
-      for storageClass in classes {
-        usual = max(usual, prices.of(kind, storageClass))
-        perByte = max(perByte, prices.perByteReceived + (prices.classes[storageClass]?.perByteRetrieved ?? 0))
-      }
-    }
-    return Estimate(
-      usual: Spend(requests: 1, usd: usual), most: Spend(requests: 1, usd: usual + Double(bytes) * perByte))
-  }
-
   /// Takes what a request may cost; returns what to give back once it is over.
   ///
   /// Never waits for money, only for the save that lets a crash be survived.
@@ -119,9 +105,9 @@ public final class Purse: Sendable {
   private func decide(_ request: PricedRequest, mayWait: Bool) -> Decision {
     state.withLock { state in
       let now = clock.now()
-      let estimate = estimate(request.kind, bytes: request.bytes, state.classes)
+      let estimate = request.estimate(prices, state.classes)
       if let refusal = state.policy.refusal(request.purpose, of: request.name, estimate, now) {
-        if case .validation = request.purpose { state.policy.notePutOff(request.name, now) }
+        state.policy.notePutOff(request.name, now)
         defer { state.isStretching = true }
         return .refused(refusal, isFirst: !state.isStretching)
       }
@@ -138,11 +124,14 @@ public final class Purse: Sendable {
     }
   }
 
-  func giveBack(_ estimate: Estimate) { state.withLock { $0.policy.release(estimate) } }
+  func giveBack(_ taken: [Estimate]) {
+    state.withLock { state in for estimate in taken { state.policy.release(estimate) } }
+  }
 
-  /// One attempt was sent: what it took.
-  public func note(_ requests: RequestClass, _ tally: Tally) {
+  /// One attempt was sent: what it took, in place of what was taken for it.
+  func note(_ requests: RequestClass, _ tally: Tally, settling taken: [Estimate]) {
     state.withLock { state in
+      for estimate in taken { state.policy.release(estimate) }
       state.classes.insert(requests.storageClass)
       let spend = Spend(requests: tally.requests, usd: prices.cost(requests, tally))
       state.policy.record.add(spend, at: clock.now())
@@ -226,33 +215,10 @@ public final class Purse: Sendable {
   }
 
   /// Why a request would be refused now, in words; nil: it would be sent.
-  public func refusal(_ purpose: RequestPurpose, _ kind: RequestKind, of key: ObjectKey, bytes: Int64 = 0) -> String? {
-    state.withLock { state in
-      let estimate = estimate(kind, bytes: bytes, state.classes)
-      return state.policy.refusal(purpose, of: stableHash(key.bytes), estimate, clock.now())?.text
+  public func refusal(_ purpose: RequestPurpose, _ kind: RequestKind, of key: ObjectKey) -> String? {
+    let request = PricedRequest(purpose, kind, bytes: 0, key, operation: "")
+    return state.withLock { state in
+      state.policy.refusal(purpose, of: request.name, request.estimate(prices, state.classes), clock.now())?.text
     }
-  }
-}
-
-/// A request as its price sees it.
-struct PricedRequest: Sendable {
-  let purpose: RequestPurpose
-  let kind: RequestKind
-  /// The most that its answer can have.
-  let bytes: Int64
-  /// Tells the name that it is about from others.
-  let name: UInt64
-  let operation: String
-  let subject: String
-}
-
-extension BudgetPolicy.Refusal {
-  /// In words, for the log and for `explain`.
-  var text: String {
-    let when = "in \(formatDuration(max(.seconds(1), wait)))"
-    let used = "\(limit.text(max(0, spent))) in the last \(limit.period.rawValue)"
-    return isPutOff
-      ? "the budget of \(limit) is short (\(used)), and the rest is kept for what is not cached; it can be asked \(when)"
-      : "the budget of \(limit) is spent (\(used)); there is money again \(when)"
   }
 }

@@ -64,6 +64,12 @@ struct MountArgumentsTests {
     #expect(settings.prices.perByteReceived == 0.09 / 1e9)
   }
 
+  @Test func `budgets add up`() throws {
+    let settings = try self.settings("--budget", "5USD/month", "b", "/m", "-o", "budget=2000req/hour")
+    #expect(settings.budgets == [BudgetLimit(5, .usd, per: .month), BudgetLimit(2000, .requests, per: .hour)])
+    #expect(try self.settings("b", "/m").budgets.isEmpty)
+  }
+
   @Test func `a line of fstab is understood`() throws {
     let settings = try self.settings(
       "b", "/mnt", "-o",
@@ -99,7 +105,8 @@ struct MountArgumentsTests {
     (["--cache-size", "10XB", "b", "/m"], "a size is"), (["--part-size", "1", "b", "/m"], "must lie between"),
     (["--file-mode", "999", "b", "/m"], "octal"), (["--uid", "root", "b", "/m"], "a number"),
     (["--log-level", "loud", "b", "/m"], "notice"), (["--seed", "/x", "b", "/m"], "does not have it yet"),
-    (["--budget=1/day", "b", "/m"], "does not have it yet"), (["b", "/m", "-o", "config=/x"], "does not have it yet"),
+    (["--budget=1/day", "b", "/m"], "a budget is"), (["--budget", "5USD/year", "b", "/m"], "the period is"),
+    (["b", "/m", "-o", "config=/x"], "does not have it yet"),
     (["--price", "get=cheap", "b", "/m"], "no amount of USD"),
     (["b", "/m", "-o", "price=egress=0.09"], "price of bytes"),
     (["--endpoint-url", "localhost:8333", "b", "/m"], "http://"),
