@@ -14,7 +14,9 @@ extension CatalogueSession {
         return blob
       }
     }
-    return nil
+    // While the disk takes no rows, the copies made since are known to memory only.
+    guard isBehind else { return nil }
+    return shelf.allLoaded.first { $0.key == key && $0.revision.sameBytes(as: revision) && $0.handOut() }
   }
 
   private func open(_ row: BlobRow) -> Blob? {

@@ -57,6 +57,8 @@ final class CatalogueSession: @unchecked Sendable {
   }
 
   private var log: Log { shelf.log }
+  /// The tables lack changes that were made: the disk takes none, or there are no tables.
+  var isBehind: Bool { retryAt != nil || store == nil }
 
   /// Takes a batch; answers when to come back.
   func process(_ batch: [CatalogueItem]) -> Duration? {

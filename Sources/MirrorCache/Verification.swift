@@ -51,6 +51,7 @@ extension CacheInspector {
     defer { withExtendedLifetime(owner) {} }
     var result = CacheVerification()
     var broken: [Int64] = []
+    var missing: [(id: Int64, damage: [CacheDamage])] = []
     let total = try total(of: source, under: prefix)
     (result.totalObjects, result.totalBytes) = (total.objects, total.cachedBytes)
     _ = try reading(source) { (store) throws(SQLiteError) in
@@ -61,7 +62,9 @@ extension CacheInspector {
           last = row.id
           let found = row.damage(in: source.files.blobs)
           // A copy that was evicted in the meantime is no damage.
-          if !found.isEmpty, try store.row(row.id) != nil {
+          if source.owner != nil, found.contains(where: { $0.kind == .missing }) {
+            missing.append((row.id, found))
+          } else if !found.isEmpty, try store.row(row.id) != nil {
             result.damaged += found
             broken.append(row.id)
           }
@@ -70,9 +73,24 @@ extension CacheInspector {
           if !progress(result) { return }
         }
       }
+      result.damaged += try stillMissing(missing, in: store)
     }
     if repair && !broken.isEmpty { result.dropped = try delete(broken, of: source) }
     return result
+  }
+
+  /// An owner at work deletes files first and has their rows deleted soon after: only what stays missing is damage.
+  private func stillMissing(
+    _ missing: [(id: Int64, damage: [CacheDamage])], in store: CatalogueStore
+  ) throws(SQLiteError) -> [CacheDamage] {
+    var left = missing
+    for _ in 0..<30 where !left.isEmpty {
+      var stay: [(id: Int64, damage: [CacheDamage])] = []
+      for copy in left { if try store.row(copy.id) != nil { stay.append(copy) } }
+      left = stay
+      if !left.isEmpty { pause(.milliseconds(100)) }
+    }
+    return left.flatMap(\.damage)
   }
 }
 

@@ -100,6 +100,19 @@ struct InspectorTests {
     await cache.close()
   }
 
+  @Test func `a copy that the owner lets go is no damage, one that is missing is`() async throws {
+    let cache = try test.open()
+    let paths = try ["kept", "retired", "missing"].map { try cache.store(ObjectKey($0), pattern(block)).path }
+    await cache.catalogue.flush()
+    let retired = try #require(await cache.blob(ObjectKey("retired"), block))
+    cache.retire(retired)
+    while exists(paths[1]) { await Task.yield() }
+    try FileSystem.removeFile(paths[2])
+    let found = try inspector.verify(test.source())
+    #expect(found.damaged == [CacheDamage(key: ObjectKey("missing"), kind: .missing)])
+    await cache.close()
+  }
+
   @Test func `verify can be ended and looks only under its prefix`() async throws {
     let cache = try await fill()
     await cache.close()
