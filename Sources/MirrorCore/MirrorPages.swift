@@ -132,6 +132,14 @@ extension BucketMirror.State {
     charge(namespace.key(directory, slot), directory) { $0.noteUse($1, now, lifetime: lifetime) }
   }
 
+  /// A position shortly before a directory's name. Not the name itself: some servers take the directory for what the
+  /// listing is to start after, and leave it out.
+  private static func justBefore(_ name: [UInt8]) -> [UInt8] {
+    guard let last = name.last else { return name }
+    let isPlain = (0x31...0x39).contains(last) || (0x42...0x5A).contains(last) || (0x62...0x7A).contains(last)
+    return isPlain ? ListingScan.end(of: name.dropLast() + [last - 1]).bytes : Array(name.dropLast())
+  }
+
   func request(for target: PageTarget) -> ListRequest {
     switch target {
     case .block(let prefix, let start):
@@ -141,8 +149,9 @@ extension BucketMirror.State {
     case .directory(let directory):
       // What follows it in its parent comes for the same price.
       let parent = namespace.directories[namespace.directories[directory].parent].key
-      let start = Array(namespace.directories[directory].key.dropLast())
-      return ListRequest(prefix: ObjectKey(parent), delimited: false, startAfter: ObjectKey(start))
+      let start = Self.justBefore(Array(namespace.directories[directory].key.dropLast()))
+      return ListRequest(
+        prefix: ObjectKey(parent), delimited: false, startAfter: start.count > parent.count ? ObjectKey(start) : nil)
     case .key(let key, let directory):
       return ListRequest(
         prefix: ObjectKey(namespace.directories[directory].key), delimited: false,

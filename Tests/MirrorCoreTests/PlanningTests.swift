@@ -114,4 +114,27 @@ import Testing
     #expect(fixture.store.takeLog().count <= 13)
     await fixture.close()
   }
+
+  @Test func `a page bought for a directory beside a large one vouches for its names`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.setPageSize(40)
+    for number in 100..<200 { fixture.store.put("first/f\(number)", "x") }
+    let paths = (10..<40).map { "second/f\($0)" }
+    for path in paths { fixture.store.put(path, path) }
+    _ = try await fixture.mirror.start()
+    #expect(try await fixture.list("second").get().count == 30)
+    fixture.clock.advance(.seconds(61))
+    _ = fixture.store.takeLog()
+    fixture.store.closeGate()
+    await withTaskGroup(of: Bool.self) { group in
+      for path in paths { group.addTask { await fixture.node(path) != nil } }
+      #expect(await becomes(1) { fixture.store.asked("list") })
+      fixture.clock.advance(.seconds(61))
+      fixture.store.openGate()
+      for await found in group { #expect(found) }
+    }
+    let log = fixture.store.takeLog()
+    #expect(log.count <= 13, "\(log)")
+    await fixture.close()
+  }
 }
