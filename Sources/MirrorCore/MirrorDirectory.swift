@@ -38,7 +38,7 @@ extension BucketMirror {
     }
   }
 
-  private func newHandle(_ node: NodeID) -> UInt64 {
+  func newHandle(_ node: NodeID) -> UInt64 {
     state.withLock { state in
       state.lastHandle += 1
       state.handles[state.lastHandle] = state.namespace.directoryIndex(node)

@@ -52,7 +52,8 @@ struct Assembly: Sendable {
       store: RetryingStore(paid, policy: origin.retries, clock: clock), cache: cache,
       ledger: ledger, clock: clock, log: log)
     do throws(MountError) {
-      session = try KernelSession(tree: mirror, options: settings.mountOptions, log: log)
+      session = try KernelSession(
+        tree: mirror, quietTree: QuietView(of: mirror), options: settings.mountOptions, log: log)
     } catch {
       Self.close(cache, ledger, purse)
       transport.close()

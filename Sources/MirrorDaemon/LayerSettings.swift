@@ -13,6 +13,7 @@ extension MountSettings {
   var mountOptions: MountOptions {
     var options = MountOptions(source: source.written)
     options.allowOther = allowOther
+    options.quietFor = quietFor
     options.uid = user
     options.gid = group
     options.fileMode = fileMode

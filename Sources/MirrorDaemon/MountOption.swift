@@ -109,6 +109,17 @@ private let cost: [MountOption] = [
       throw OptionProblem(error.message)
     }
   },
+  MountOption(
+    "quiet-for", "NAME[,NAME...]",
+    "programs for which no request is sent, such as updatedb: they see what is known already; may be repeated"
+  ) { (settings, text) throws(OptionProblem) in
+    let names = text.split(separator: ",").map(String.init)
+    guard !names.isEmpty else { throw OptionProblem("it is a list of names of programs: updatedb,tracker-miner-f") }
+    if let path = names.first(where: { $0.contains("/") }) {
+      throw OptionProblem("'\(path)' is a path; a program is known by its name alone")
+    }
+    settings.quietFor += names
+  },
 ]
 
 private let appearance: [MountOption] = [

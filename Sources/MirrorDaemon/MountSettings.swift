@@ -30,6 +30,8 @@ public struct MountSettings: Sendable {
   public var prices = Prices()
   /// All of them hold.
   public var budgets: [BudgetLimit] = []
+  /// Programs for which no request is sent.
+  public var quietFor: [String] = []
 
   // What the mount looks like.
   public var allowOther = false

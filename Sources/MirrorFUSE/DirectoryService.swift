@@ -15,7 +15,7 @@ struct DirectoryPlace: Sendable {
 
 extension KernelService {
   func openDirectory(_ request: UInt, _ node: NodeID) {
-    let tree = tree
+    let tree = tree(for: request)
     serve(request) { reply in
       tree.openDirectory(node) { result in
         switch result {
@@ -29,6 +29,7 @@ extension KernelService {
   }
 
   func readDirectory(_ request: UInt, _ place: DirectoryPlace, size: Int) {
+    let tree = tree(for: request)
     guard let own = tree.attributes(of: place.node)?.0 else { return refuse(request, .stale) }
     let parent = tree.parent(of: place.node).flatMap { tree.attributes(of: $0)?.0 } ?? own
     serve(request, locking: place.node) { reply in

@@ -6,12 +6,17 @@ import Synchronization
 
 final class KernelService: Sendable {
   let tree: any FileTree
+  private let quiet: (tree: any FileTree, callers: QuietCallers)?
   let appearance: NodeAppearance
   let pending: PendingRequests
   private let whenReady = Mutex<(@Sendable () -> Void)?>(nil)
 
-  init(tree: any FileTree, appearance: NodeAppearance, pending: PendingRequests) {
+  init(
+    tree: any FileTree, quiet: (any FileTree, QuietCallers)? = nil, appearance: NodeAppearance,
+    pending: PendingRequests
+  ) {
     self.tree = tree
+    self.quiet = quiet.map { (tree: $0.0, callers: $0.1) }
     self.appearance = appearance
     self.pending = pending
   }
@@ -27,6 +32,12 @@ final class KernelService: Sendable {
     call?()
   }
 
+  /// The tree that answers whoever sent a request.
+  func tree(for request: UInt) -> any FileTree {
+    guard let quiet, quiet.callers.contains(cfuse_request_pid(request)) else { return tree }
+    return quiet.tree
+  }
+
   /// Gives the tree a request that it may answer now or later.
   func serve(_ request: UInt, locking directory: NodeID? = nil, _ call: (PendingReply) -> Void) {
     let reply = PendingReply(request, locking: directory, pending: pending)
@@ -37,7 +48,7 @@ final class KernelService: Sendable {
 
   func lookUp(_ request: UInt, _ name: [UInt8], in parent: NodeID) {
     guard name.count <= 255 else { return refuse(request, .nameTooLong) }
-    let appearance = appearance
+    let (tree, appearance) = (tree(for: request), appearance)
     serve(request, locking: parent) { reply in
       tree.lookUp(name, in: parent) { answer in
         switch answer {
@@ -65,6 +76,7 @@ final class KernelService: Sendable {
   }
 
   func read(_ request: UInt, _ node: NodeID, offset: Int64, count: Int) {
+    let tree = tree(for: request)
     serve(request) { reply in
       tree.read(node, offset: offset, count: count) { answer in
         switch answer {

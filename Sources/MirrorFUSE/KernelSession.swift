@@ -16,13 +16,18 @@ public final class KernelSession: Sendable {
   }
   private let place = Mutex(Place())
 
-  /// Makes the session; nothing is mounted yet. From now on libfuse's messages of this process go to `log`.
-  public init(tree: any FileTree, options: MountOptions, log: Log) throws(MountError) {
+  /// Makes the session; nothing is mounted yet. From now on libfuse's messages of this process go to `log`. `quietTree`
+  /// is the same tree, with the same nodes and handles, for the callers of `options.quietFor`.
+  public init(
+    tree: any FileTree, quietTree: (any FileTree)? = nil, options: MountOptions, log: Log
+  ) throws(MountError) {
     self.options = options
     self.log = log
     do throws(Errno) {
       let pending = PendingRequests(watch: try InterruptWatch())
-      service = KernelService(tree: tree, appearance: NodeAppearance(options), pending: pending)
+      service = KernelService(
+        tree: tree, quiet: quietTree.flatMap { tree in QuietCallers(options.quietFor).map { (tree, $0) } },
+        appearance: NodeAppearance(options), pending: pending)
       notifier = try Notifier(tree: tree, pending: pending, log: log)
     } catch { throw MountError(.refused, path: "", detail: error.description) }
     LibraryMessages.send(to: log)

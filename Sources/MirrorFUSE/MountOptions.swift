@@ -17,6 +17,8 @@ public struct MountOptions: Sendable {
   public var readAhead: ByteCount = .mebibytes(1)
   /// The most threads that read requests; none of them ever waits.
   public var threads: UInt32 = 4
+  /// Programs, by name, that are served by the tree that sends no request.
+  public var quietFor: [String] = []
 
   public init(source: String) { self.source = source }
 

@@ -14,7 +14,7 @@ public enum Processes {
   /// are read, never followed, so a file system that hangs does no harm. Others' processes are seen by root only.
   public static func using(_ directory: String) -> [(process: Int32, name: String)] {
     let numbers = ((try? FileSystem.list("/proc")) ?? []).compactMap { Int32($0) }.sorted()
-    return numbers.filter { uses($0, directory) }.map { ($0, name(of: $0)) }
+    return numbers.filter { uses($0, directory) }.map { ($0, text(of: $0)) }
   }
 
   private static func uses(_ process: Int32, _ directory: String) -> Bool {
@@ -26,9 +26,19 @@ public enum Processes {
     }
   }
 
-  private static func name(of process: Int32) -> String {
-    let bytes = (try? FileSystem.read("/proc/\(process)/comm")) ?? []
-    return String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
+  private static func text(of process: Int32) -> String { String(decoding: name(of: process) ?? [], as: UTF8.self) }
+
+  /// What a thread or process calls itself, at most 15 bytes; nil for one that has gone.
+  public static func name(of thread: Int32) -> [UInt8]? {
+    guard let bytes = try? FileSystem.read("/proc/\(thread)/comm") else { return nil }
+    return bytes.last == 0x0A ? bytes.dropLast() : bytes
+  }
+
+  /// The process that a thread belongs to.
+  public static func process(of thread: Int32) -> Int32? {
+    guard let status = try? FileSystem.read("/proc/\(thread)/status") else { return nil }
+    let line = status.split(separator: 0x0A).first { $0.starts(with: Array("Tgid:".utf8)) }
+    return line.flatMap { Int32(String(decoding: $0.dropFirst(5).drop { $0 == 0x09 || $0 == 0x20 }, as: UTF8.self)) }
   }
 }
 

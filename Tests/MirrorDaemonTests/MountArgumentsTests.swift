@@ -70,6 +70,14 @@ struct MountArgumentsTests {
     #expect(try self.settings("b", "/m").budgets.isEmpty)
   }
 
+  @Test func `quiet programs are names, in lists or one by one`() throws {
+    let settings = try self.settings(
+      "--quiet-for", "updatedb,tracker-miner-f", "b", "/m", "-o", "quiet_for=plocate\\,baloo_file")
+    #expect(settings.quietFor == ["updatedb", "tracker-miner-f", "plocate", "baloo_file"])
+    #expect(failure(["--quiet-for", "/usr/bin/updatedb", "b", "/m"])?.message.contains("is a path") == true)
+    #expect(failure(["--quiet-for", ",", "b", "/m"])?.code == .usage)
+  }
+
   @Test func `a line of fstab is understood`() throws {
     let settings = try self.settings(
       "b", "/mnt", "-o",
