@@ -51,7 +51,7 @@ let package = Package(
       "MirrorDaemon",
       ["MirrorFUSE", "MirrorAWS", "MirrorHTTP", "MirrorCore", "MirrorCache", "MirrorStore", "MirrorPlatform"]),
     .executableTarget(
-      name: "s3mirror", dependencies: ["MirrorDaemon", "MirrorCache", "MirrorStore", "MirrorPlatform"],
+      name: "s3mirror", dependencies: ["MirrorDaemon", "MirrorCore", "MirrorCache", "MirrorStore", "MirrorPlatform"],
       swiftSettings: strict),
 
     .target(

@@ -28,7 +28,10 @@ extension MirroredFile {
     switch step {
     case .open: Task { await openBlob() }
     case .run(let runs): for run in runs { Task { await run.perform() } }
-    case .through(let waiting): for read in waiting { Task { await readThrough(read) } }
+    case .through(let waiting):
+      for read in waiting {
+        if read.isAhead { read.reply(.failed(.noSpace)) } else { Task { await readThrough(read) } }
+      }
     case .none: break
     }
   }
@@ -37,10 +40,10 @@ extension MirroredFile {
   func plan(_ state: inout State) -> [FetchRun] {
     guard let blob = state.blob, !state.isGone else { return [] }
     var runs: [FetchRun] = []
-    func add(_ wanted: Range<Int64>, needed: Bool) {
+    func add(_ wanted: Range<Int64>, needed: Bool, part: Int64) {
       var from = wanted.lowerBound
       while state.runs.count < Self.largestParallelism,
-        let missing = blob.missing(from: from, limit: part(of: wanted)), missing.lowerBound < wanted.upperBound
+        let missing = blob.missing(from: from, limit: part), missing.lowerBound < wanted.upperBound
       {
         let end =
           isWholeOnly ? missing.upperBound : min(missing.upperBound, align(wanted.upperBound))
@@ -52,8 +55,11 @@ extension MirroredFile {
         from = end
       }
     }
-    for read in state.waiting where !blob.isReadable(read.range) { add(read.range, needed: true) }
-    for wanted in state.wanted { add(wanted, needed: false) }
+    for read in state.waiting where !blob.isReadable(read.range) {
+      // Nobody waits for the first bytes of what is fetched ahead: as few requests as may be.
+      add(read.range, needed: true, part: read.isAhead && !isWholeOnly ? sources.partSize : part(of: read.range))
+    }
+    for wanted in state.wanted { add(wanted, needed: false, part: part(of: wanted)) }
     state.wanted = []
     return runs
   }

@@ -20,6 +20,12 @@ struct Glob: Hashable, Sendable {
     return Self.match(pattern[...], path[start...])
   }
 
+  /// Whether a name holds what means something in a pattern.
+  static func isPattern(_ name: [UInt8]) -> Bool { name.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B } }
+
+  /// Whether a pattern without `/` matches one name.
+  static func matches(_ pattern: [UInt8], _ name: [UInt8]) -> Bool { match(pattern[...], name[...]) }
+
   private static func match(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
     var pattern = pattern
     var text = text

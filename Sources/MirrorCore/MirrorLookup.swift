@@ -155,7 +155,7 @@ extension BucketMirror {
   }
 
   /// LIST of the keys that begin with the name (or lie below it): what is there, and what is near.
-  private func sample(_ question: Question, onlyBelow: Bool = false) async throws(StoreError) {
+  func sample(_ question: Question, onlyBelow: Bool = false) async throws(StoreError) {
     let requested = clock.now()
     let prefix = onlyBelow ? ObjectKey(question.key.bytes + [0x2F]) : question.key
     let page = try await store.list(

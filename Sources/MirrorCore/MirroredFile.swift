@@ -15,6 +15,8 @@ final class MirroredFile: Sendable {
   struct Waiting {
     let range: Range<Int64>
     let reply: Reply
+    /// Where there is no room for it in the cache it is of no use.
+    var isAhead = false
   }
 
   struct State {
@@ -98,6 +100,28 @@ final class MirroredFile: Sendable {
       advance()
     case .wait: advance()
     case .gone: reply(.failed(.stale))
+    }
+  }
+
+  /// Brings a range into the cache; nil once it is there.
+  func bring(_ range: Range<Int64>) async -> Errno? {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Errno?, Never>) in
+      let reply: Reply = { answer in
+        if case .failed(let errno) = answer { return continuation.resume(returning: errno) }
+        continuation.resume(returning: nil)
+      }
+      enum Step { case here, gone, wait }
+      let step = state.withLock { state -> Step in
+        if state.store == .ready, state.isReadable(range) { return .here }
+        if state.isGone { return .gone }
+        state.waiting.append(Waiting(range: range, reply: reply, isAhead: true))
+        return .wait
+      }
+      switch step {
+      case .here: continuation.resume(returning: nil)
+      case .gone: continuation.resume(returning: .stale)
+      case .wait: advance()
+      }
     }
   }
 

@@ -2,13 +2,27 @@
 public import MirrorPlatform
 
 public enum ControlClient {
-  /// Asks and waits for the answer. Throws ECONNREFUSED where the daemon is dead, ENOENT where there never was one.
-  public static func ask(_ request: ControlRequest, at path: String) throws(Errno) -> ControlAnswer {
+  /// Asks and waits for the answer; `step` is told of the steps before it. Throws ECONNREFUSED where the daemon is dead,
+  /// ENOENT where there never was one.
+  public static func ask(
+    _ request: ControlRequest, at path: String, step: (ControlStep) -> Void = { _ in }
+  ) throws(Errno) -> ControlAnswer {
     let socket = try connect(path)
     socket.limitWaits(to: .seconds(60))
     try socket.send(request.line)
     socket.finishSending()
-    guard let answer = ControlAnswer(bytes: try socket.receiveAll(limit: 1 << 30)) else { throw Errno.inputOutput }
+    var bytes: [UInt8] = []
+    while true {
+      let part = try socket.receive()
+      bytes += part
+      while bytes.first == 0x2B, let end = bytes.firstIndex(of: 0x0A) {
+        if let next = ControlStep(line: bytes[..<end]) { step(next) }
+        bytes.removeSubrange(...end)
+      }
+      if part.isEmpty { break }
+      if bytes.count > 1 << 30 { throw Errno.inputOutput }
+    }
+    guard let answer = ControlAnswer(bytes: bytes) else { throw Errno.inputOutput }
     return answer
   }
 

@@ -22,7 +22,7 @@ struct ControlDesk: Sendable {
     since = SystemClock().wall()
   }
 
-  func answer(_ request: ControlRequest) async -> ControlAnswer {
+  func answer(_ request: ControlRequest, tell: @escaping ControlServer.Listener) async -> ControlAnswer {
     switch request.verb {
     case .status: return .text(await report().text)
     case .statusJSON: return .text(await report().json.text)
@@ -31,6 +31,8 @@ struct ControlDesk: Sendable {
     case .refresh: return await refresh(request.argument)
     case .explain: return await explain(request.argument) { $0.text }
     case .explainJSON: return await explain(request.argument) { $0.json.text + "\n" }
+    case .warm:
+      return await WarmDesk(assembly.mirror, place.mountPoint).answer(WarmQuestion(encoded: request.argument), tell)
     case .unmount: return unmount(lazy: false)
     case .detach: return unmount(lazy: true)
     case .attend: return .text("")

@@ -7,6 +7,8 @@ public struct ControlRequest: Equatable, Sendable {
     case status, statusJSON = "status-json", refresh, explain, explainJSON = "explain-json", hidden
     /// The argument is a `CostQuestion`.
     case cost
+    /// The argument is a `WarmQuestion`; steps come before the answer.
+    case warm
     /// Unmount unless it is in use; from sight, even then.
     case unmount, detach
     /// Unmount, flush and end. The connection closes when the process is gone.
@@ -33,6 +35,31 @@ public struct ControlRequest: Equatable, Sendable {
     guard line.last == 0x0A, let verb = parts.first.flatMap({ Verb(rawValue: String(decoding: $0, as: UTF8.self)) })
     else { return nil }
     self.init(verb, parts.count == 2 ? percentDecoded(parts[1], form: false) : [])
+  }
+}
+
+/// How far a long answer has come: a line that begins with `+`, before the answer.
+public struct ControlStep: Equatable, Sendable {
+  /// Zero until it is known how much is to be done.
+  public var objects: Int
+  public var bytes: Int64
+  public var doneObjects = 0
+  public var doneBytes: Int64 = 0
+
+  public init(objects: Int = 0, bytes: Int64 = 0) {
+    self.objects = objects
+    self.bytes = bytes
+  }
+
+  var line: [UInt8] { Array("+ \(objects) \(bytes) \(doneObjects) \(doneBytes)\n".utf8) }
+
+  init?(line: some Sequence<UInt8>) {
+    let parts = String(decoding: Array(line), as: UTF8.self).split(separator: " ")
+    guard parts.count == 5, parts[0] == "+", let objects = Int(parts[1]), let bytes = Int64(parts[2]),
+      let doneObjects = Int(parts[3]), let doneBytes = Int64(parts[4])
+    else { return nil }
+    self.init(objects: objects, bytes: bytes)
+    (self.doneObjects, self.doneBytes) = (doneObjects, doneBytes)
   }
 }
 

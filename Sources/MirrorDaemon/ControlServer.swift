@@ -5,15 +5,26 @@ import Synchronization
 /// Listens on a thread of its own; each connection is one question.
 public final class ControlServer: Sendable {
   public typealias Responder = @Sendable (ControlRequest) async -> ControlAnswer
+  /// Tells of a step, on a thread that may wait; false when nobody listens any more.
+  public typealias Listener = @Sendable (ControlStep) -> Bool
+  /// One that may tell of steps before it answers.
+  public typealias SlowResponder = @Sendable (ControlRequest, @escaping Listener) async -> ControlAnswer
+
+  /// Lists of names come as one line.
+  private static let longestLine = 64 << 20
 
   public let path: String
   private let socket: LocalSocket
-  private let responder: Responder
+  private let responder: SlowResponder
   /// Connections that close with the process, for who waits for its end.
   private let attending = Mutex<[LocalSocket]>([])
 
   /// Listens at `path`; a socket that an earlier process left there is replaced.
-  public init(path: String, responder: @escaping Responder) throws(Errno) {
+  public convenience init(path: String, responder: @escaping Responder) throws(Errno) {
+    try self.init(path: path, slow: { request, _ in await responder(request) })
+  }
+
+  public init(path: String, slow responder: @escaping SlowResponder) throws(Errno) {
     self.path = path
     self.responder = responder
     do throws(Errno) {
@@ -49,14 +60,15 @@ public final class ControlServer: Sendable {
   private func answer(_ connection: LocalSocket) {
     guard let peer = connection.peerUser, peer == ThisProcess.user || peer == 0 else { return }
     connection.limitWaits(to: .seconds(5))
-    guard let line = try? connection.receiveAll(limit: 65536) else { return }
+    guard let line = try? connection.receiveAll(limit: Self.longestLine) else { return }
     guard let request = ControlRequest(line: line) else {
       let failure = CommandFailure(.failure, "the running mount does not know this command; is it an older version?")
       return reply(.failure(failure), on: connection)
     }
     if request.verb == .stop || request.verb == .attend { attending.withLock { $0.append(connection) } }
     let responder = responder
-    reply(waitFor { await responder(request) }, on: connection)
+    let listener: Listener = { step in (try? connection.send(step.line)) != nil }
+    reply(waitFor { await responder(request, listener) }, on: connection)
   }
 
   private func reply(_ answer: ControlAnswer, on connection: LocalSocket) { try? connection.send(answer.bytes) }

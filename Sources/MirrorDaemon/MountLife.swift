@@ -161,7 +161,7 @@ public final class MountLife: Sendable {
     do throws(CommandFailure) {
       let path = try RuntimeDirectory.socketPath(forMountAt: place.mountPoint)
       do throws(Errno) {
-        let server = try ControlServer(path: path) { await desk.answer($0) }
+        let server = try ControlServer(path: path, slow: { await desk.answer($0, tell: $1) })
         server.start()
         return server
       } catch { throw CommandFailure(.failure, "\(path): \(error)") }

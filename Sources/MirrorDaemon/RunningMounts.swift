@@ -8,10 +8,12 @@ public struct RunningMount: Sendable {
   public let socket: String?
 
   /// Asks its daemon.
-  public func ask(_ request: ControlRequest) throws(CommandFailure) -> String {
+  public func ask(
+    _ request: ControlRequest, step: (ControlStep) -> Void = { _ in }
+  ) throws(CommandFailure) -> String {
     guard let socket else { throw RunningMounts.unreachable(mountPoint) }
     let answer: ControlAnswer
-    do throws(Errno) { answer = try ControlClient.ask(request, at: socket) } catch {
+    do throws(Errno) { answer = try ControlClient.ask(request, at: socket, step: step) } catch {
       throw RunningMounts.unreachable(mountPoint, error)
     }
     switch answer {

@@ -52,6 +52,9 @@ public final class LocalSocket: Sendable {
     }
   }
 
+  /// The next bytes, some at least; none once the other end has finished sending.
+  public func receive() throws(Errno) -> [UInt8] { try file.readSequential(count: 65536) }
+
   public func send(_ bytes: [UInt8]) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {

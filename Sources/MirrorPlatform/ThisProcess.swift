@@ -107,6 +107,20 @@ public enum ThisProcess {
   /// kill(2).
   public static func send(signal: Int32, to process: Int32) throws(Errno) { try checked { kill(process, signal) } }
 
+  /// isatty(3) of standard output, or standard error.
+  public static func isTerminal(errors: Bool = false) -> Bool { isatty(errors ? 2 : 1) == 1 }
+
+  /// What comes in on standard input, to its end.
+  public static func readStandardInput() throws(Errno) -> [UInt8] {
+    let input = File(owning: try checked { fcntl(0, F_DUPFD_CLOEXEC, 3) })
+    var bytes: [UInt8] = []
+    while true {
+      let part = try input.readSequential(count: 65536)
+      if part.isEmpty { return bytes }
+      bytes += part
+    }
+  }
+
   /// _exit(2): now, whatever other threads do.
   public static func endAtOnce(_ code: Int32) -> Never { _exit(code) }
 

@@ -12,7 +12,7 @@ struct Command: Sendable {
   let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode
 
   static func named(_ name: String) -> Command? {
-    let name = name == "umount" ? "unmount" : name
+    let name = ["umount": "unmount", "prefetch": "warm"][name] ?? name
     return all.first { $0.name == name }
   }
 
@@ -36,6 +36,10 @@ struct Command: Sendable {
     Command(
       name: "refresh", usage: "PATH...", summary: "have files or directories in a mount validated at their next use",
       run: RefreshCommand.run),
+    Command(
+      name: "warm", usage: "PATH... [--from FILE] [--dry-run]",
+      summary: "fetch files ahead: paths, whole directories, quoted patterns, lists",
+      options: WarmCommand.options, details: WarmCommand.details, run: WarmCommand.run),
     Command(
       name: "explain", usage: "PATH [--json]",
       summary: "which rule applies, age, what the next open would ask and cost",

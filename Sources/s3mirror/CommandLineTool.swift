@@ -30,7 +30,6 @@ enum CommandLineTool {
     switch first {
     case "--help", "-h": return try HelpCommand.run([])
     case "--version", "-V": return try VersionCommand.run([])
-    case "warm", "prefetch": throw CommandFailure(.usage, "this version does not have '\(first)' yet")
     default:
       let hint = suggestion(for: first, among: Command.all.map(\.name))
       throw CommandFailure(.usage, "unknown command '\(first)'" + (hint.isEmpty ? "; see 's3mirror help'" : hint))

@@ -12,19 +12,19 @@ import Testing
 
   @Test func `no use costs more than twice the best plan, and all of them little more than the best`() async {
     #expect(Family.all.count >= 20)
-    var means: [Double] = []
+    var ratios: [Double] = []
     for family in Family.all {
       await Task.yield()
-      let outcomes = (1...2).map { Outcome(family.name, family.trace($0), prices: prices) }
-      for outcome in outcomes { #expect(outcome.ratio <= 2, "\(outcome.name): \(outcome.planner), \(outcome.optimum)") }
-      means.append(geometricMean(outcomes.map(\.ratio)))
+      let outcome = Outcome(family.name, family.trace(1), prices: prices)
+      #expect(outcome.ratio <= 2, "\(outcome.name): \(outcome.planner), \(outcome.optimum)")
+      ratios.append(outcome.ratio)
     }
-    #expect(geometricMean(means) <= 1.25)
+    #expect(geometricMean(ratios) <= 1.25)
   }
 
   @Test func `whatever the prices, and whatever comes, it is at most twice the best`() async {
     var dice = Dice(7)
-    for number in 0..<250 {
+    for number in 0..<150 {
       await Task.yield()
       var prices = Prices()
       prices.perList = prices.perGet * [12.5, 12.5, 1, 3.5, 12, 25][number % 6]
@@ -54,7 +54,7 @@ import Testing
     var dice = Dice(3)
     var prices = Prices()
     prices.perList = prices.perGet * 2.5
-    for _ in 0..<300 {
+    for _ in 0..<40 {
       await Task.yield()
       var time = 0
       let accesses = (0..<9).map { _ -> Access in

@@ -17,7 +17,7 @@ final class MirrorFixture: Sendable {
   init(
     _ rules: FreshnessRules = FreshnessRules(), in directory: TemporaryDirectory? = nil, limit: Int64 = 1 << 30,
     origin: (any ObjectStore)? = nil, memory store: MemoryStore = MemoryStore(), ledger: Ledger? = nil,
-    clock: ManualClock = ManualClock(), log: Log = .none
+    clock: ManualClock = ManualClock(), log: Log = .none, partSize: Int64 = 8 << 20
   ) throws {
     self.store = store
     self.clock = clock
@@ -28,7 +28,7 @@ final class MirrorFixture: Sendable {
         root: directory.path + "/cache", endpoint: "http://test", bucket: "b", prefix: ObjectKey(""), limit: limit,
         minimumFree: 0), clock: clock, log: .none)
     mirror = BucketMirror(
-      configuration: MirrorConfiguration(rules: rules), store: origin ?? store, cache: cache,
+      configuration: MirrorConfiguration(rules: rules, partSize: partSize), store: origin ?? store, cache: cache,
       ledger: ledger ?? Ledger(clock: clock), clock: clock, log: log)
   }
 

@@ -19,7 +19,7 @@ struct CommandLineTests {
 
   @Test(arguments: [
     (["mout"], "did you mean 'mount'?"), (["frobnicate"], "s3mirror help"),
-    (["warm", "/x"], "does not have 'warm' yet"),
+    (["warm"], "PATH is missing"), (["prefetch", "--dry-rn"], "did you mean '--dry-run'?"),
     (["unmount"], "MOUNTPOINT is missing"), (["unmount", "--lzy", "/x"], "did you mean '--lazy'?"),
     (["status", "a", "b"], "too many"), (["refresh"], "PATH is missing"), (["explain"], "PATH is missing"),
     (["cost", "--by", "week"], "it is day or prefix"), (["cost", "--price", "put=1"], "there is no price 'put'"),
@@ -40,7 +40,7 @@ struct CommandLineTests {
 
   @Test func `help tells every option and every command`() async throws {
     let overview = try await s3mirror(["--help"])
-    for command in ["mount", "unmount", "status", "refresh", "explain", "cost", "cache", "version"] {
+    for command in ["mount", "unmount", "status", "refresh", "warm", "explain", "cost", "cache", "version"] {
       #expect(overview.output.contains("\n  \(command) "))
       let help = try await s3mirror([command, "--help"])
       #expect(help.succeeded && help.output.hasPrefix("usage: s3mirror \(command)"), "\(help)")
@@ -55,7 +55,7 @@ struct CommandLineTests {
     #expect(result.output == "s3mirror \(programVersion)\n")
   }
 
-  @Test(arguments: [["unmount"], ["status"], ["refresh"], ["explain"]])
+  @Test(arguments: [["unmount"], ["status"], ["refresh"], ["warm"], ["explain"]])
   func `what is not mounted is exit code 8`(command: [String]) async throws {
     expect(try await s3mirror(command + ["/tmp"]), .notMounted, "s3mirror status")
   }
