@@ -10,6 +10,7 @@ extension CatalogueSession {
       for row in try store.blobRows(key) where !row.metadata.revision.sameBytes(as: revision) {
         try letGo(row.id, row.bytes, store)
       }
+    case .said(let key, let text): try store.note(key, said: text)
     case .validated(let keys, let time): for key in keys { try store.validate(key, time) }
     case .removed(let key):
       try store.remove(key)

@@ -59,7 +59,7 @@ extension OpenCatalogue {
     guard version <= Schema.version else { throw SQLiteError(code: 1, message: newer) }
     if version < Schema.version {
       try connection.execute("BEGIN")
-      try connection.execute(Schema.upgrade)
+      try connection.execute(Schema.upgrade(from: version))
       try store.setMeta(.version, Schema.version)
       try connection.execute("COMMIT")
     }

@@ -52,12 +52,12 @@ extension CatalogueStore {
     let query = try statement(.findObject)
     bind(query, key)
     guard try query.step() else { return nil }
-    let (revision, storageClass, validated) = (query.revision(0), query.text(3), query.int(4))
+    let (revision, storageClass, validated, said) = (query.revision(0), query.text(3), query.int(4), query.text(5))
     query.reset()
     let hasBlob = try blobRows(key).contains { $0.metadata.revision.sameBytes(as: revision) }
     return CatalogueObject(
       key: key, revision: revision, storageClass: storageClass, validated: WallTime(milliseconds: validated),
-      hasBlob: hasBlob)
+      hasBlob: hasBlob, said: said)
   }
 
   /// Whether the key had another revision before.
@@ -83,8 +83,17 @@ extension CatalogueStore {
     query.bind(3, revision)
     query.bind(6, text: storageClass)
     query.bind(7, validated.milliseconds)
+    let isAnother = before.map { !$0.sameBytes(as: revision) } ?? false
+    query.bind(8, isAnother ? 0 : 1)
     try query.run()
-    return before.map { !$0.sameBytes(as: revision) } ?? false
+    return isAnother
+  }
+
+  func note(_ key: ObjectKey, said text: String) throws(SQLiteError) {
+    let query = try statement(.saidOfObject)
+    bind(query, key)
+    query.bind(3, text: text)
+    try query.run()
   }
 
   func validate(_ key: ObjectKey, _ time: WallTime) throws(SQLiteError) {
@@ -146,7 +155,7 @@ extension CatalogueStore {
       objects.append(
         CatalogueObject(
           key: ObjectKey(directory.bytes + name), revision: revision, storageClass: query.text(3),
-          validated: WallTime(milliseconds: query.int(4)), hasBlob: hasBlob))
+          validated: WallTime(milliseconds: query.int(4)), hasBlob: hasBlob, said: query.text(6)))
     }
     return objects
   }

@@ -6,6 +6,9 @@ public import MirrorStore
 public enum CatalogueChange: Sendable {
   /// The key's current revision, vouched for at that time; copies of its other revisions are let go.
   case object(ObjectKey, ObjectRevision, storageClass: String?, validated: WallTime)
+  /// What an answer for the key itself said of its freshness, in the author's own words; empty: nothing. It is forgotten
+  /// with the revision.
+  case said(ObjectKey, String)
   /// The origin vouched for these again.
   case validated([ObjectKey], WallTime)
   /// The key is gone, and its copies are let go.
@@ -28,6 +31,8 @@ public struct CatalogueObject: Hashable, Sendable {
   public let validated: WallTime
   /// There is a copy of this revision, whole or in part.
   public let hasBlob: Bool
+  /// What an answer said of its freshness; empty: nothing; nil: not known.
+  public let said: String?
 }
 
 /// A directory as it was last known.

@@ -31,6 +31,25 @@ struct CatalogueTests {
     await cache.close()
   }
 
+  @Test func `what an answer said lasts as long as its revision`() async throws {
+    catalogue.record(object(ObjectKey("d/f"), revision(1, "one")))
+    #expect(await catalogue.object(ObjectKey("d/f"))?.said == nil, "not known is not nothing")
+    catalogue.record(.said(ObjectKey("d/f"), ""))
+    #expect(await catalogue.object(ObjectKey("d/f"))?.said == "")
+    catalogue.record(.said(ObjectKey("d/f"), "max-age=5"))
+    catalogue.record(
+      .object(ObjectKey("d/f"), revision(1, "one"), storageClass: "GLACIER_IR", validated: WallTime(seconds: 9)))
+    #expect(await catalogue.object(ObjectKey("d/f"))?.said == "max-age=5", "the same bytes in another class")
+    await cache.close()
+    let again = try test.open()
+    #expect(await again.catalogue.directory(ObjectKey("d/"))?.objects.map(\.said) == ["max-age=5"])
+    again.catalogue.record(object(ObjectKey("d/f"), revision(1, "two")))
+    #expect(await again.catalogue.object(ObjectKey("d/f"))?.said == nil)
+    again.catalogue.record(.said(ObjectKey("never/heard/of"), "no-cache"))
+    #expect(await again.catalogue.object(ObjectKey("never/heard/of")) == nil)
+    await again.close()
+  }
+
   @Test func `revisions come back as they were`() async throws {
     let revisions = [
       ObjectRevision(etag: EntityTag("\"d41d8cd98f00b204e9800998ecf8427e\""), size: 0, modified: nil),

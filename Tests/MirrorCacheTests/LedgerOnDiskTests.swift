@@ -108,7 +108,7 @@ struct LedgerOnDiskTests {
     let connection = try Connection(source.directory + "/catalogue.sqlite", .readWrite)
     try connection.execute(
       """
-      DROP TABLE ledger; DROP TABLE prices; UPDATE meta SET value = 1 WHERE name = 'version';
+      DROP TABLE ledger; DROP TABLE prices; ALTER TABLE objects DROP COLUMN said; UPDATE meta SET value = 1 WHERE name = 'version';
       CREATE TABLE ledger(
         day INTEGER PRIMARY KEY, gets INTEGER NOT NULL, heads INTEGER NOT NULL, lists INTEGER NOT NULL,
         others INTEGER NOT NULL, not_modified INTEGER NOT NULL, failed INTEGER NOT NULL, bytes INTEGER NOT NULL);
@@ -134,5 +134,24 @@ struct LedgerOnDiskTests {
     cache.catalogue.saveLedger(old)
     #expect(await cache.catalogue.ledger() == old.mapValues { $0 + $0 })
     await cache.close()
+  }
+
+  @Test func `a cache of the second version is taken over`() async throws {
+    let cache = try test.open()
+    try cache.store(ObjectKey("k"), pattern(1000))
+    cache.catalogue.saveLedger(some)
+    await cache.close()
+    let source = try test.source()
+    do {
+      let connection = try Connection(source.directory + "/catalogue.sqlite", .readWrite)
+      try connection.execute(
+        "ALTER TABLE objects DROP COLUMN said; UPDATE meta SET value = 2 WHERE name = 'version';")
+    }
+    #expect(try test.inspector.ledger(of: source) == some)
+    let again = try test.open()
+    #expect(!exists(source.directory + "/catalogue.sqlite.damaged"))
+    #expect(await again.blob(ObjectKey("k"), 1000)?.content == pattern(1000))
+    #expect(await again.catalogue.ledger() == some)
+    await again.close()
   }
 }
