@@ -12,8 +12,8 @@ extension ObjectMetadata {
       revision: ObjectRevision(etag: tag, size: size, modified: modified),
       versionID: head.text("x-amz-version-id").flatMap { $0 == "null" || $0.isEmpty ? nil : $0 },
       storageClass: head.text("x-amz-storage-class"), contentType: head.text("content-type"),
-      cacheControl: head.text("cache-control"), expires: head.text("expires"),
-      checksums: isPart ? [:] : Self.checksums(head), etagIsMD5: tag?.md5 != nil && Self.mayBeMD5(head))
+      caching: CachingFields(head), checksums: isPart ? [:] : Self.checksums(head),
+      etagIsMD5: tag?.md5 != nil && Self.mayBeMD5(head))
   }
 
   /// Those of the whole object: composite ones end in the number of parts.
@@ -32,6 +32,16 @@ extension ObjectMetadata {
     let encryption = head.text("x-amz-server-side-encryption")
     return (encryption == nil || encryption == "AES256")
       && head.bytes("x-amz-server-side-encryption-customer-algorithm") == nil
+  }
+}
+
+extension CachingFields {
+  init(_ head: HTTPHead) {
+    // A list may be spread over several lines (RFC 9110 §5.3).
+    let control = head.all(prefix: "cache-control").filter { $0.name.isEmpty }.map(\.value)
+    self.init(
+      cacheControl: control.isEmpty ? nil : control.joined(separator: ","), expires: head.text("expires"),
+      age: head.text("age"), date: head.text("date"))
   }
 }
 

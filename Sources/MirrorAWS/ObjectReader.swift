@@ -7,7 +7,7 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
   enum Verdict {
     case body
     /// A 200 with the very tag that should not match: the server ignores If-None-Match.
-    case notModified(modified: Int64?)
+    case notModified(modified: Int64?, caching: CachingFields)
     case fault(StoreError.Code, String)
     case ended
   }
@@ -40,7 +40,7 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
       }
       switch request.condition {
       case .ifNoneMatch(let tag) where metadata.revision.etag == tag:
-        verdict = .notModified(modified: metadata.revision.modified)
+        verdict = .notModified(modified: metadata.revision.modified, caching: metadata.caching)
         return length <= Self.drainLimit
       case .ifMatch(let tag) where metadata.revision.etag != nil && metadata.revision.etag != tag:
         return end(.fault(.preconditionFailed, "the object has another ETag than asked for"))

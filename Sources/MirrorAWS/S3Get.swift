@@ -33,12 +33,13 @@ extension S3Store {
   ) async throws(StoreError) -> GetOutcome {
     if head.status == 304 {
       guard case .ifNoneMatch = request.condition else { throw question.malformed("304 to an unconditional GET", head) }
-      return .notModified(modified: ObjectMetadata(head, size: 0, isPart: true).revision.modified)
+      let known = ObjectMetadata(head, size: 0, isPart: true)
+      return .notModified(modified: known.revision.modified, caching: known.caching)
     }
     noteOddity(request, head, reader)
     switch reader.verdict {
     case .ended: return .ended
-    case .notModified(let modified): return .notModified(modified: modified)
+    case .notModified(let modified, let caching): return .notModified(modified: modified, caching: caching)
     case .fault(let code, let message): throw question.fault(code, message, head)
     case .body: break
     }

@@ -31,6 +31,8 @@ struct Effects {
   var changes: [CatalogueChange] = []
   var notices: [Notice] = []
   var retired: [Retirement] = []
+  /// Copies that may not be kept, of which no content is in use.
+  var unwanted: [(ObjectKey, ObjectRevision)] = []
   var hidden: [(ObjectKey, KeyName.HiddenReason)] = []
   /// Both clocks at one moment: turns instants into stamps that outlive the process.
   var clocks = (now: Instant.distantPast, wall: WallTime(milliseconds: 0))

@@ -10,19 +10,14 @@ struct Entry {
     case file, directory
   }
 
+  /// What is known of what an answer for the object itself said of its freshness.
+  enum Stated: UInt8 { case unknown, nothing, something }
+
   // The order keeps it at 64 bytes: the small fields lie in the padding behind the tag.
   private var tag: EntityTag?
   var kind: Kind = .none
-  /// The cache is thought to hold bytes of this revision.
-  var cached = false
-  /// Whether the cache holds any is known: the catalogue was asked.
-  var recalled = false
-  /// It must be asked for again whatever its age: somebody said so, or its revision turned out to be gone.
-  var isExpired = false
-  /// The revision came from a listing: no GET has confirmed its ETag.
-  var listedOnly = false
-  /// A page vouched for it, and nobody has asked for it since.
-  var isUncounted = false
+  private var marks: Marks = []
+  var stated = Stated.unknown
   /// Index into the mount's table of storage classes; 0 for STANDARD.
   var storageClass: UInt8 = 0
   /// A file's node, or 0 while the kernel knows none; a directory's index.
@@ -34,12 +29,51 @@ struct Entry {
   /// When the answer of the last validation was given to the kernel.
   var answered: Instant = .distantPast
 
+  /// The cache is thought to hold bytes of this revision.
+  var cached: Bool {
+    get { marks.contains(.cached) }
+    set { marks.set(.cached, newValue) }
+  }
+  /// Whether the cache holds any is known: the catalogue was asked.
+  var recalled: Bool {
+    get { marks.contains(.recalled) }
+    set { marks.set(.recalled, newValue) }
+  }
+  /// It must be asked for again whatever its age: somebody said so, or its revision turned out to be gone.
+  var isExpired: Bool {
+    get { marks.contains(.expired) }
+    set { marks.set(.expired, newValue) }
+  }
+  /// The revision came from a listing: no GET has confirmed its ETag.
+  var listedOnly: Bool {
+    get { marks.contains(.listedOnly) }
+    set { marks.set(.listedOnly, newValue) }
+  }
+  /// A page vouched for it, and nobody has asked for it since.
+  var isUncounted: Bool {
+    get { marks.contains(.uncounted) }
+    set { marks.set(.uncounted, newValue) }
+  }
+
   var revision: ObjectRevision {
     get { ObjectRevision(etag: tag, size: size, modified: modified == .min ? nil : modified) }
     set {
       tag = newValue.etag
       size = newValue.size
       modified = newValue.modified ?? .min
+    }
+  }
+
+  private struct Marks: OptionSet {
+    let rawValue: UInt8
+    static let cached = Marks(rawValue: 1)
+    static let recalled = Marks(rawValue: 2)
+    static let expired = Marks(rawValue: 4)
+    static let listedOnly = Marks(rawValue: 8)
+    static let uncounted = Marks(rawValue: 16)
+
+    mutating func set(_ mark: Marks, _ isSet: Bool) {
+      if isSet { formUnion(mark) } else { subtract(mark) }
     }
   }
 }

@@ -13,6 +13,8 @@ final class FetchRun: ObjectSink {
     var position: Int64 = 0
     var mismatch = false
     var failure: Errno?
+    /// When the request was sent, where it was sent from here.
+    var asked: Instant?
   }
 
   let file: MirroredFile
@@ -36,6 +38,7 @@ final class FetchRun: ObjectSink {
     var attempt = 1
     while true {
       let start = writer.position
+      state.withLock { $0.asked = file.sources.clock.now() }
       do throws(StoreError) {
         _ = try await file.sources.store.get(
           GetRequest(
@@ -89,10 +92,12 @@ final class FetchRun: ObjectSink {
 
   func begin(_ head: ObjectHead) -> Bool {
     let matches = file.matches(head.revision)
-    state.withLock {
+    let asked = state.withLock {
       $0.position = head.start
       $0.mismatch = !matches
+      return $0.asked
     }
+    if matches, let asked { file.owner?.fileTold(file, head.metadata.caching, asked: asked) }
     if matches { file.bodyBegins(self, isHeld: head.isVerifiable) }
     return matches && head.start <= writer.position
   }

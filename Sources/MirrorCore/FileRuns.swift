@@ -33,6 +33,7 @@ extension MirroredFile {
       blob.release()
       return nil
     }
+    if state.withLock({ $0.isRetired }) { sources.cache.retire(blob) }
     return run
   }
 

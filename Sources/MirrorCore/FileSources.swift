@@ -26,6 +26,8 @@ final class FileSources: Sendable {
 protocol FileOwner: AnyObject, Sendable {
   /// The revision is gone from the bucket: its name must be asked for again.
   func revisionGone(_ file: MirroredFile)
+  /// An answer for it came, and says this of its freshness.
+  func fileTold(_ file: MirroredFile, _ fields: CachingFields, asked: Instant)
   /// The first of its bytes come from the origin.
   func fileFetched(_ file: MirroredFile)
   /// Every byte is here.

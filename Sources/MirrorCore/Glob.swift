@@ -1,17 +1,21 @@
 // Shell patterns over bytes: `*` `?` `[a-z]` within a name, `**` across names.
 
-/// A pattern; one without `/` is matched against the last name of a path, else against the whole path.
+/// A pattern; one without `/` is matched against the last name of a path, else against the whole path. A `/` at its end
+/// says that it names directories, and `/` alone is the root.
 struct Glob: Hashable, Sendable {
   let text: String
   private let pattern: [UInt8]
   private let anchored: Bool
+  let isForDirectories: Bool
 
   init(_ text: String) {
     self.text = text
     var bytes = Array(text.utf8)
+    isForDirectories = bytes.last == 0x2F
+    if isForDirectories, bytes.count > 1 { bytes.removeLast() }
+    anchored = bytes.contains(0x2F)
     if bytes.first == 0x2F { bytes.removeFirst() }
     pattern = bytes
-    anchored = text.contains("/")
   }
 
   func matches(_ path: ArraySlice<UInt8>) -> Bool {

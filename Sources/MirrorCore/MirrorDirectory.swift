@@ -223,7 +223,7 @@ extension BucketMirror.State {
 extension Namespace {
   func mayServeStaleListing(_ directory: Int, _ now: Instant) -> Bool {
     guard directories[directory].hasListing else { return false }
-    guard let bound = rules.staleIfError else { return true }
+    guard let bound = staleListingBound(directory) else { return true }
     return now < directories[directory].listed + listingLifetime(directory) + bound
   }
 

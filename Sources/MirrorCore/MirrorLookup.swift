@@ -88,7 +88,8 @@ extension BucketMirror {
       switch question.subject {
       case .recall: break
       case .validate(let slot, let revision, let cached, let recalled):
-        if try await validateByPage(question) { break }
+        let byPage = state.withLock { $0.namespace.isFreshenedByPages(question.id) }
+        if byPage, try await validateByPage(question) { break }
         // The page may have answered it meanwhile.
         guard state.withLock({ $0.lookups[question.id]?.number == flight }) else { return }
         let known = recalled ? cached : await recallCached(FileID(question.id.directory, slot), question.key)
@@ -130,7 +131,9 @@ extension BucketMirror {
           .malformedResponse, operation: "GetObject", subject: "\(question.key)",
           message: "an answer came without ETag and date, though the object has them; is something in between?")
       }
-      if case .notModified(let modified) = outcome { confirmed(question.id, modified: modified, requested: requested) }
+      if case .notModified(let modified, let caching) = outcome {
+        confirmed(question.id, modified: modified, caching, requested: requested)
+      }
     } catch {
       sink.end(error)
       // Once the head was there, the question is answered; the body is the readers' affair.
@@ -180,14 +183,16 @@ extension BucketMirror {
     }
   }
 
-  private func confirmed(_ id: NameID, modified: Int64?, requested: Instant) {
-    change { state, now in
-      guard let slot = state.namespace.fileSlot(of: id) else { return }
+  private func confirmed(_ id: NameID, modified: Int64?, _ caching: CachingFields, requested: Instant) {
+    let unkept = change { state, now -> MirroredFile? in
+      guard let slot = state.namespace.fileSlot(of: id) else { return nil }
       let entry = state.namespace.directories[id.directory].table[slot]
       let seen = modified.map { ObjectRevision(etag: entry.revision.etag, size: entry.revision.size, modified: $0) }
       state.namespace.freshen(id.directory, slot, seen, vouched: requested, confirmed: true)
       state.served.revalidated += 1
+      return state.noteStated(FileID(id.directory, slot), caching, asked: requested, confirmed: true)
     }
+    unkept?.retire()
   }
 
   /// The answer is in the namespace: gives it to all who wait, and lets it count for those about to ask.

@@ -56,6 +56,7 @@ extension BucketMirror: FileOwner {
       if let old = state.superseded.removeValue(forKey: index) { return old }
       let id = FileID(Int(node.directory), Int(node.slot))
       guard node.role == .file, state.files[id]?.isIdle ?? false else { return nil }
+      state.namespace.noteUnused(id)
       return state.files.removeValue(forKey: id)
     }
     _ = released
@@ -64,12 +65,14 @@ extension BucketMirror: FileOwner {
   func fileFetched(_ file: MirroredFile) { state.withLock { $0.served.fetched += 1 } }
 
   func fileComplete(_ file: MirroredFile) {
-    let released = state.withLock { state -> MirroredFile? in
+    let released = change { state, _ -> MirroredFile? in
       guard state.files[file.id] === file else { return nil }
       let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
       state.namespace.noteCached(directory, slot, true)
+      if state.namespace.mayNotKeep(directory, slot) { state.namespace.askToForget(directory, slot) }
       // Nobody has the file: its blob may be evicted.
       let isUnused = state.namespace.directories[directory].table[slot].link == 0
+      if isUnused { state.namespace.noteUnused(file.id) }
       return isUnused ? state.files.removeValue(forKey: file.id) : nil
     }
     _ = released

@@ -64,6 +64,7 @@ extension BucketMirror {
       let entry = state.namespace.directories[directory].table[slot]
       guard entry.kind == .file else { return false }
       let cached = object.map { $0.hasBlob && $0.revision.sameBytes(as: entry.revision) } ?? false
+      if cached { state.namespace.rememberStated(directory, slot, object?.said) }
       state.namespace.noteCached(directory, slot, cached)
       return cached
     }
@@ -103,7 +104,12 @@ extension BucketMirror.State {
     }
     guard let slot = namespace.fileSlot(of: place) else { return }
     let current = namespace.directories[directory].table[slot].revision
-    namespace.noteCached(directory, slot, object.hasBlob && object.revision.sameBytes(as: current))
+    guard object.revision.sameBytes(as: current) else { return namespace.noteCached(directory, slot, false) }
+    namespace.rememberStated(directory, slot, object.said)
+    // A copy that a crash left behind, though it was not to be kept.
+    let isLeft = object.hasBlob && namespace.mayNotKeep(directory, slot)
+    if isLeft { namespace.effects.unwanted.append((object.key, object.revision)) }
+    namespace.noteCached(directory, slot, object.hasBlob && !isLeft)
   }
 }
 

@@ -24,8 +24,11 @@ public struct Explanation: Sendable {
   public let verdict: Verdict
   /// The freshness rule that decides, as it was given.
   public let rule: String
+  /// What the object itself said, where the rule is `origin`; empty: nothing; nil: not known, or of no account.
+  public let said: String?
+  /// Of a file, of a directory's listing, or of an absence.
   public let lifetime: Duration
-  /// Since the origin last vouched for it; nil: never.
+  /// Since the origin last vouched for it, and how old its answer was then; nil: never.
   public let age: Duration?
   public let size: Int64?
   public let etag: EntityTag?
@@ -35,6 +38,18 @@ public struct Explanation: Sendable {
   public let nextRequest: String?
   /// USD.
   public let nextCost: Double
+}
+
+extension Explanation {
+  fileprivate init(
+    key: ObjectKey, verdict: Verdict, rule: FreshnessRule, said: String? = nil, lifetime: Duration,
+    age: Duration? = nil, entry: Entry? = nil, request: String? = nil, cost: Double = 0
+  ) {
+    self.init(
+      key: key, verdict: verdict, rule: rule.text, said: said, lifetime: lifetime, age: age,
+      size: entry?.revision.size, etag: entry?.revision.etag, isCached: entry?.cached ?? false, nextRequest: request,
+      nextCost: request == nil ? 0 : cost)
+  }
 }
 
 extension BucketMirror {
@@ -71,34 +86,38 @@ extension BucketMirror {
   public func explain(_ path: [UInt8]) async -> Explanation? {
     await recall(path: path)
     let offline = store.offlineSince != nil
+    let key = ObjectKey(configuration.prefix.bytes + path)
     return state.withLock { state in
       let now = clock.now()
-      let (rule, lifetime) = state.namespace.rules.rule(of: path[...])
-      func explanation(_ verdict: Explanation.Verdict, entry: Entry? = nil, request: String?, cost: Double)
-        -> Explanation
-      {
-        Explanation(
-          key: ObjectKey(configuration.prefix.bytes + path), verdict: verdict, rule: rule, lifetime: lifetime.duration,
-          age: entry.flatMap { $0.validated == .distantPast ? nil : now - $0.validated },
-          size: entry?.revision.size, etag: entry?.revision.etag, isCached: entry?.cached ?? false,
-          nextRequest: offline ? nil : request, nextCost: offline || request == nil ? 0 : cost)
-      }
-      guard let (directory, slot) = state.namespace.place(ofPath: path[...]) else {
-        if state.namespace.isKnownAbsent(path[...], now) { return explanation(.absent, request: nil, cost: 0) }
-        return explanation(
-          offline ? .offline : .unknown, request: "a GET or a LIST, to find out whether it exists",
+      let namespace = state.namespace
+      guard let (directory, slot) = namespace.place(ofPath: path[...]) else {
+        let rule = namespace.rules.rule(of: path[...])
+        let isAbsent = namespace.isKnownAbsent(path[...], now)
+        return Explanation(
+          key: key, verdict: isAbsent ? .absent : offline ? .offline : .unknown, rule: rule,
+          lifetime: isAbsent ? namespace.rules.negative(rule) : namespace.rules.terms(rule).lifetime,
+          request: isAbsent || offline ? nil : "a GET or a LIST, to find out whether it exists",
           cost: ledger.prices.perList)
       }
-      guard let slot else { return explanation(.directory, request: nil, cost: 0) }
-      let entry = state.namespace.directories[directory].table[slot]
-      guard entry.kind == .file else { return explanation(.directory, request: nil, cost: 0) }
-      if state.namespace.isFresh(directory, slot, now) {
-        return explanation(
-          .fresh, entry: entry, request: entry.cached ? nil : "GET, when it is read", cost: ledger.prices.perGet)
+      guard let slot, namespace.directories[directory].table[slot].kind == .file else {
+        let directory = slot.map { Int(namespace.directories[directory].table[$0].link) } ?? directory
+        let listed = namespace.directories[directory].listed
+        return Explanation(
+          key: key, verdict: .directory, rule: namespace.listingRule(directory),
+          lifetime: namespace.listingLifetime(directory), age: listed == .distantPast ? nil : now - listed)
       }
-      return explanation(
-        offline ? .offline : .stale, entry: entry,
-        request: entry.cached ? "GET with If-None-Match: 304 while unchanged" : "GET", cost: ledger.prices.perGet)
+      let entry = namespace.directories[directory].table[slot]
+      let isFresh = namespace.isFresh(directory, slot, now)
+      let request =
+        isFresh
+        ? entry.cached ? nil : "GET, when it is read"
+        : entry.cached ? "GET with If-None-Match: 304 while unchanged" : "GET"
+      return Explanation(
+        key: key, verdict: isFresh ? .fresh : offline ? .offline : .stale,
+        rule: namespace.rule(directory, namespace.directories[directory].table.name(slot)),
+        said: namespace.said(directory, slot), lifetime: namespace.lifetime(directory, slot),
+        age: namespace.age(directory, slot, now), entry: entry, request: offline ? nil : request,
+        cost: ledger.prices.perGet)
     }
   }
 

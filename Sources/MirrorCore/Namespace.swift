@@ -38,6 +38,8 @@ struct Namespace {
   let prefixLength: Int
   var directories: [Directory]
   var nodes = NodeTable()
+  /// What objects said of their own freshness, of the few that say something. See `NamespaceFreshness.swift`.
+  var stated: [FileID: StatedFreshness] = [:]
   /// Names known to be absent, until when.
   private(set) var absent: [NameID: Instant] = [:]
   private(set) var hidden: [ObjectKey: KeyName.HiddenReason] = [:]
@@ -63,25 +65,6 @@ struct Namespace {
   /// Relative to the mount root, without a trailing slash.
   func path(_ directory: Int, _ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     (directories[directory].key + name)[prefixLength...]
-  }
-
-  func lifetime(_ directory: Int, _ slot: Int) -> Duration {
-    if rules.isUniform { return rules.default.duration }
-    return rules.lifetime(of: path(directory, directories[directory].table.name(slot))).duration
-  }
-
-  func listingLifetime(_ directory: Int) -> Duration {
-    if rules.isUniform || directory == 0 { return rules.default.duration }
-    return rules.lifetime(of: directories[directory].key[prefixLength...].dropLast()).duration
-  }
-
-  func hasFreshListing(_ directory: Int, _ now: Instant) -> Bool {
-    directories[directory].hasListing && now < directories[directory].listed + listingLifetime(directory)
-  }
-
-  func isFresh(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
-    let entry = directories[directory].table[slot]
-    return !entry.isExpired && (now < entry.validated + lifetime(directory, slot) || now < entry.answered + Self.grace)
   }
 
   /// The directory behind a child's name, if it is one.
@@ -213,6 +196,7 @@ struct Namespace {
     let entry = directories[directory].table[slot]
     let key = key(directory, slot)
     effects.retired.append(Retirement(key: key, revision: entry.revision, file: FileID(directory, slot)))
+    if entry.stated == .something { stated[FileID(directory, slot)] = nil }
     guard entry.link != 0 else { return }
     effects.retired[effects.retired.count - 1].node = entry.link
     nodes.supersede(entry.link, by: SupersededRevision(key: key, revision: entry.revision))

@@ -32,6 +32,10 @@ extension Namespace {
       if entry.kind == .directory { return .answer(answer(directory, slot, now: now)) }
       if entry.kind == .file {
         if isFresh(directory, slot, now) { return .answer(answer(directory, slot, now: now)) }
+        // Under `origin` the catalogue may know what the object said, and whether there is a copy at all.
+        if !entry.recalled, !recalled, !entry.isExpired, rules.readsOrigin {
+          return .ask(Question(id: id, key: key, subject: .recall))
+        }
         let subject = Question.Subject.validate(
           slot: slot, entry.revision, cached: entry.cached, recalled: entry.recalled)
         return .ask(Question(id: id, key: key, subject: subject))
@@ -52,8 +56,9 @@ extension Namespace {
 
   /// The name does not exist, as of now.
   mutating func noteAbsent(_ id: NameID, now: Instant) -> LookupAnswer {
-    setAbsent(id, until: now + rules.negative, now: now)
-    return .absent(timeout: min(rules.negative, Self.longestTimeout))
+    let lifetime = negativeLifetime(id)
+    setAbsent(id, until: now + lifetime, now: now)
+    return .absent(timeout: min(lifetime, Self.longestTimeout))
   }
 
   /// A live name's answer, counted for so many look-ups.

@@ -47,20 +47,6 @@ extension Namespace {
     return hasFreshListing(directory, now)
   }
 
-  /// A stale answer may be given: the rules bound its age (stale-if-error, RFC 5861 §4).
-  func mayServeStale(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
-    let entry = directories[directory].table[slot]
-    guard entry.kind == .file else { return false }
-    guard let bound = rules.staleIfError else { return true }
-    return now < entry.validated + lifetime(directory, slot) + bound
-  }
-
-  /// A stale answer may be given at once while the origin is asked (stale-while-revalidate, RFC 5861 §3).
-  func mayServeWhileAsking(_ directory: Int, _ slot: Int, _ now: Instant) -> Bool {
-    let entry = directories[directory].table[slot]
-    return !entry.isExpired && now < entry.validated + lifetime(directory, slot) + rules.staleWhileRevalidate
-  }
-
   mutating func noteAnswered(_ directory: Int, _ slot: Int, _ now: Instant) {
     directories[directory].table.update(slot) { $0.answered = now }
   }
@@ -71,6 +57,12 @@ extension Namespace {
       $0.recalled = true
       $0.cached = cached
     }
+  }
+
+  /// Nobody has a file any more: what may not be kept goes.
+  mutating func noteUnused(_ id: FileID) {
+    let (directory, slot) = (Int(id.directory), Int(id.slot))
+    if mayNotKeep(directory, slot) { noteCached(directory, slot, false) }
   }
 
   mutating func noteRecalled(_ directory: Int, _ slot: Int) {
@@ -87,6 +79,13 @@ extension Namespace {
     {
       listedTagsDiffer = true
     }
+  }
+
+  /// Asks the kernel to give a file back as soon as nobody has it open.
+  mutating func askToForget(_ directory: Int, _ slot: Int) {
+    guard directories[directory].table[slot].link != 0 else { return }
+    effects.notices.append(
+      .invalidate(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
   }
 
   /// The kernel gives look-ups back. Returns the place of a node that nobody uses any more.
@@ -118,11 +117,15 @@ extension Namespace {
     if entry.kind == .directory { return expire(Int(entry.link)) }
     guard entry.kind == .file else { return 0 }
     directories[directory].table.update(slot) { $0.isExpired = true }
-    if entry.link != 0 {
-      effects.notices.append(
-        .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
-    }
+    expireForKernel(directory, slot)
     return 1
+  }
+
+  /// The kernel asks for a file's name again at its next use.
+  mutating func expireForKernel(_ directory: Int, _ slot: Int) {
+    guard directories[directory].table[slot].link != 0 else { return }
+    effects.notices.append(
+      .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
   }
 
   /// Absent names below a directory (or all) are unknown again.

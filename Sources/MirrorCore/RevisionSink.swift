@@ -65,21 +65,40 @@ extension BucketMirror {
 
   /// The head of a 200 or 206: this is the name's current revision. Returns where its body goes, if it is wanted.
   func arrived(_ id: NameID, _ head: ObjectHead, requested: Instant) -> FetchRun? {
-    let file = change { state, _ -> MirroredFile? in
+    let (file, unkept) = change { state, _ -> (MirroredFile?, MirroredFile?) in
       state.namespace.noteTagDifference(id, head.revision)
       let change = state.namespace.setFile(
         id.directory, id.name[...], head.revision, storageClass: head.metadata.storageClass, vouched: requested,
         by: .object)
       guard change != .hidden, change != .outdated,
         let slot = state.namespace.fileSlot(of: id)
-      else { return nil }
+      else { return (nil, nil) }
       state.namespace.noteRecalled(id.directory, slot)
+      let unkept = state.noteStated(FileID(id.directory, slot), head.metadata.caching, asked: requested)
       let entry = state.namespace.directories[id.directory].table[slot]
       // Content that is thought to be here already is not written twice.
-      if change == .unchanged, entry.cached { return nil }
-      return self.content(FileID(id.directory, slot), &state)
+      if change == .unchanged, entry.cached { return (nil, unkept) }
+      return (self.content(FileID(id.directory, slot), &state), unkept)
     }
+    unkept?.retire()
     return file?.fill(from: head)
+  }
+
+  /// An answer to a reader came for a revision: what it says of its freshness.
+  func fileTold(_ file: MirroredFile, _ fields: CachingFields, asked: Instant) {
+    let unkept = change { state, _ -> MirroredFile? in
+      let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
+      // The parts of one object say the same.
+      guard state.files[file.id] === file, state.namespace.directories[directory].table[slot].stated == .unknown else {
+        return nil
+      }
+      let given = state.namespace.lifetime(directory, slot)
+      let unkept = state.noteStated(file.id, fields, asked: asked)
+      // The kernel was told of the listing's lifetime.
+      if state.namespace.lifetime(directory, slot) < given { state.namespace.expireForKernel(directory, slot) }
+      return unkept
+    }
+    unkept?.retire()
   }
 
   /// The content of a name's current revision.
@@ -90,7 +109,28 @@ extension BucketMirror {
     let file = MirroredFile(
       id: id, key: state.namespace.key(directory, slot),
       revision: state.namespace.directories[directory].table[slot].revision, sources: sources, owner: self)
+    if state.namespace.mayNotKeep(directory, slot) { file.retire() }
     state.files[id] = file
     return file
+  }
+}
+
+extension BucketMirror.State {
+  /// Takes note of what an answer says; the content that may not be kept for it, to be retired once nothing is locked.
+  mutating func noteStated(
+    _ id: FileID, _ fields: CachingFields, asked: Instant, confirmed: Bool = false
+  ) -> MirroredFile? {
+    let (directory, slot) = (Int(id.directory), Int(id.slot))
+    if namespace.noteStated(directory, slot, fields, asked: asked, confirmed: confirmed) { return nil }
+    if let file = files[id] {
+      namespace.askToForget(directory, slot)
+      return file
+    }
+    let entry = namespace.directories[directory].table[slot]
+    if entry.cached {
+      namespace.effects.unwanted.append((namespace.key(directory, slot), entry.revision))
+      namespace.noteCached(directory, slot, false)
+    }
+    return nil
   }
 }

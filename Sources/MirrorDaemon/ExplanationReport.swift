@@ -16,7 +16,7 @@ public struct ExplanationReport: Sendable {
   var json: JSON {
     .object([
       keyMember(explanation.key), ("verdict", .string(explanation.verdict.rawValue)),
-      ("rule", .string(explanation.rule)),
+      ("rule", .string(explanation.rule)), ("said", explanation.said.map { .string($0) } ?? .null),
       ("lifetime", .decimal(explanation.lifetime.secondsValue, places: 3)),
       ("age", explanation.age.map { .decimal($0.secondsValue, places: 3) } ?? .null),
       ("size", explanation.size.map { .int($0) } ?? .null),
@@ -27,15 +27,26 @@ public struct ExplanationReport: Sendable {
   }
 
   var text: String {
+    let lifetime = Lifetime.forever.duration <= explanation.lifetime ? "ever" : formatDuration(explanation.lifetime)
     let size = explanation.size.map { "\(ByteCount($0))\(explanation.isCached ? ", cached" : "")" }
-    let age = explanation.age.map { "\(formatDuration($0)), of at most \(explanation.rule)" }
+    let age = explanation.age.map { "\(formatDuration($0)), fresh for \(lifetime)" }
     let next = explanation.nextRequest.map { "\($0) (\(decimal(explanation.nextCost, places: 7)) USD)" }
     var rows = [
       ("key", quoted(explanation.key.description)), ("verdict", explanation.verdict.rawValue),
-      ("rule", explanation.rule), ("age", age ?? "never validated"), ("size", size ?? "unknown"),
-      ("etag", explanation.etag?.description ?? "none"), ("next open", next ?? "asks nothing"),
+      ("rule", explanation.rule),
+    ]
+    if let said = explanation.said { rows.append(("object", said.isEmpty ? "says nothing of its freshness" : said)) }
+    rows.append(("age", age ?? "never validated"))
+    guard explanation.verdict != .directory else { return Self.text(rows) }
+    rows += [
+      ("size", size ?? "unknown"), ("etag", explanation.etag?.description ?? "none"),
+      ("next open", next ?? "asks nothing"),
     ]
     if let refusal { rows.append(("budget", refusal)) }
+    return Self.text(rows)
+  }
+
+  private static func text(_ rows: [(String, String)]) -> String {
     return rows.map { "\(padded($0.0, to: 9)) \($0.1)\n" }.joined()
   }
 }

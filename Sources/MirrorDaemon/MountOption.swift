@@ -73,8 +73,8 @@ private let cache: [MountOption] = [
 
 private let freshness: [MountOption] = [
   MountOption(
-    "freshness", "[GLOB=]LIFETIME",
-    "how long a copy is used without asking the server: a duration, 'always' (ask at each open) or 'forever'; may be repeated, the first pattern that matches decides (default 60s)"
+    "freshness", "[GLOB=]LIFETIME[,NAME=VALUE]",
+    "how long a copy is used without asking the server: a duration, 'always' (ask at each open), 'forever' or 'origin' (what its Cache-Control says), then bounds of its own: swr=, sie=, negative=, listing=; may be repeated, the first pattern that matches decides (default 60s)"
   ) { (settings, text) throws(OptionProblem) in
     do throws(RuleError) { try settings.rules.add(text) } catch { throw OptionProblem(error.message) }
   },
@@ -89,7 +89,7 @@ private let freshness: [MountOption] = [
   },
   MountOption(
     "stale-while-revalidate", "DURATION",
-    "how long past its lifetime a copy may be used while it is being validated (default 0s)"
+    "how long past its lifetime a copy may be used while it is being validated (default: not at all)"
   ) { (settings, text) throws(OptionProblem) in settings.rules.staleWhileRevalidate = try duration(text) },
   MountOption("offline", nil, "send no request at all: only what is cached") { settings, _ in settings.offline = true },
 ]

@@ -25,14 +25,29 @@ public struct ObjectRevision: Hashable, Sendable {
   }
 }
 
+/// The fields of an answer that tell how long it may be used (RFC 9111 §5), as they were received.
+public struct CachingFields: Hashable, Sendable {
+  /// All lines of it, joined by commas.
+  public var cacheControl: String?
+  public var expires: String?
+  public var age: String?
+  public var date: String?
+
+  public init(cacheControl: String? = nil, expires: String? = nil, age: String? = nil, date: String? = nil) {
+    self.cacheControl = cacheControl
+    self.expires = expires
+    self.age = age
+    self.date = date
+  }
+}
+
 /// The attributes that a GET or HEAD answers.
 public struct ObjectMetadata: Hashable, Sendable {
   public var revision: ObjectRevision
   public var versionID: String?
   public var storageClass: String?
   public var contentType: String?
-  public var cacheControl: String?
-  public var expires: String?
+  public var caching: CachingFields
   /// Base64 values by algorithm (`crc32`, `crc32c`, `crc64nvme`, `sha1`, `sha256`) of the *whole* object.
   public var checksums: [String: String]
   /// The ETag is the MD5 of the bytes (S3 says so: no SSE-C, no KMS, no multipart).
@@ -40,14 +55,13 @@ public struct ObjectMetadata: Hashable, Sendable {
 
   public init(
     revision: ObjectRevision, versionID: String? = nil, storageClass: String? = nil, contentType: String? = nil,
-    cacheControl: String? = nil, expires: String? = nil, checksums: [String: String] = [:], etagIsMD5: Bool = false
+    caching: CachingFields = CachingFields(), checksums: [String: String] = [:], etagIsMD5: Bool = false
   ) {
     self.revision = revision
     self.versionID = versionID
     self.storageClass = storageClass
     self.contentType = contentType
-    self.cacheControl = cacheControl
-    self.expires = expires
+    self.caching = caching
     self.checksums = checksums
     self.etagIsMD5 = etagIsMD5
   }

@@ -88,7 +88,7 @@ public enum GetOutcome: Sendable {
   /// Every byte that the head announced was received, and its checksums agree.
   case delivered(ObjectHead)
   /// 304: the tag in the condition is still current; `modified` where the server says so.
-  case notModified(modified: Int64?)
+  case notModified(modified: Int64?, caching: CachingFields = CachingFields())
   /// The sink ended the transfer.
   case ended
 }

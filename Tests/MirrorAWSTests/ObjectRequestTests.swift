@@ -30,7 +30,7 @@ struct ObjectRequestTests {
     #expect(head.isWhole && head.metadata.etagIsMD5)
     #expect(head.revision == ObjectRevision(etag: head.revision.etag, size: 11, modified: 1_796_038_017))
     #expect(head.metadata.versionID == "v1" && head.metadata.storageClass == "GLACIER_IR")
-    #expect(head.metadata.contentType == "text/plain" && head.metadata.cacheControl == "max-age=5")
+    #expect(head.metadata.contentType == "text/plain" && head.metadata.caching.cacheControl == "max-age=5")
     #expect(ledger.sinceMount.gets == 1 && ledger.sinceMount.bytesReceived == 11 && ledger.sinceMount.failed == 0)
     let request = try #require(client.requests.first)
     #expect(request.url == "https://bucket.s3.us-east-1.amazonaws.com/dir/a%20b")
@@ -104,7 +104,7 @@ struct ObjectRequestTests {
       let tag = EntityTag("\"d41d8cd98f00b204e9800998ecf8427e\"")
       let sink = CollectingSink()
       guard
-        case .notModified(let modified) = try await store.get(
+        case .notModified(let modified, _) = try await store.get(
           GetRequest(key: key, condition: .ifNoneMatch(tag)), into: sink)
       else {
         Issue.record("not 304")
@@ -114,6 +114,28 @@ struct ObjectRequestTests {
       #expect(client.requests[0].field("if-none-match") == "\"d41d8cd98f00b204e9800998ecf8427e\"")
       #expect(ledger.sinceMount.notModified == 1 && sink.head == nil)
     }
+  }
+
+  @Test func `an answer's caching fields are told, also those of a 304`() async throws {
+    let fields = [
+      ("Cache-Control", "max-age=5"), ("Cache-Control", "must-revalidate"), ("Cache-Control-Extra", "no-store"),
+      ("Expires", "0"), ("Age", "3"), ("Date", "Mon, 30 Nov 2026 11:26:57 GMT"),
+    ]
+    let expected = CachingFields(
+      cacheControl: "max-age=5,must-revalidate", expires: "0", age: "3", date: "Mon, 30 Nov 2026 11:26:57 GMT")
+    let request = GetRequest(key: key, condition: .ifNoneMatch(EntityTag("\"t\"")))
+    let unchanged = try makeStore(ScriptedClient(ScriptedAnswer(status: 304, fields: fields)))
+    guard case .notModified(_, let caching) = try await unchanged.get(request, into: CollectingSink()) else {
+      Issue.record("not 304")
+      return
+    }
+    #expect(caching == expected)
+    let changed = try makeStore(ScriptedClient(.object("new", fields: fields)))
+    guard case .delivered(let head) = try await changed.get(request, into: CollectingSink()) else {
+      Issue.record("not delivered")
+      return
+    }
+    #expect(head.metadata.caching == expected)
   }
 
   @Test func `a 200 with the tag that should not match is not modified`() async throws {

@@ -8,6 +8,7 @@ final class MemoryStore: ObjectStore {
     var body: [UInt8]
     var tag: String
     var modified: Int64 = 1_600_000_000
+    var caching = CachingFields()
   }
 
   private struct State {
@@ -21,12 +22,16 @@ final class MemoryStore: ObjectStore {
   private let state = Mutex(State())
 
   @discardableResult
-  func put(_ key: String, _ body: String) -> Self {
+  func put(_ key: String, _ body: String, _ caching: CachingFields = CachingFields()) -> Self {
     state.withLock {
       $0.version += 1
-      $0.objects[ObjectKey(key)] = Object(body: Array(body.utf8), tag: "\"tag-\($0.version)\"")
+      $0.objects[ObjectKey(key)] = Object(body: Array(body.utf8), tag: "\"tag-\($0.version)\"", caching: caching)
     }
     return self
+  }
+  /// The same object with other fields, as a copy onto itself makes it.
+  func setCaching(_ key: String, _ caching: CachingFields) {
+    state.withLock { $0.objects[ObjectKey(key)]?.caching = caching }
   }
   func put(bytes key: [UInt8], _ body: [UInt8]) {
     state.withLock {
@@ -90,7 +95,8 @@ final class MemoryStore: ObjectStore {
     }
     guard let object = state.withLock({ $0.objects[request.key] }) else { throw error(.notFound, 404) }
     switch request.condition {
-    case .ifNoneMatch(let tag) where tag == EntityTag(object.tag): return .notModified(modified: nil)
+    case .ifNoneMatch(let tag) where tag == EntityTag(object.tag):
+      return .notModified(modified: nil, caching: object.caching)
     case .ifMatch(let tag) where tag != EntityTag(object.tag): throw error(.preconditionFailed, 412)
     default: break
     }
@@ -100,8 +106,8 @@ final class MemoryStore: ObjectStore {
     let end = min(size, request.range?.end ?? size)
     let head = ObjectHead(
       metadata: ObjectMetadata(
-        revision: ObjectRevision(etag: EntityTag(object.tag), size: size, modified: object.modified)),
-      start: start, end: end)
+        revision: ObjectRevision(etag: EntityTag(object.tag), size: size, modified: object.modified),
+        caching: object.caching), start: start, end: end)
     guard sink.begin(head) else { return .ended }
     let body = Array(object.body[Int(start)..<Int(end)])
     return sink.receive(body.span.bytes) ? .delivered(head) : .ended

@@ -39,7 +39,7 @@ struct MountArgumentsTests {
     #expect(settings.rules.default.duration == .seconds(60))
     #expect(settings.rules.negative == .seconds(5))
     #expect(settings.rules.staleIfError == nil)
-    #expect(settings.rules.staleWhileRevalidate == .zero)
+    #expect(settings.rules.staleWhileRevalidate == nil)
     #expect(settings.fileMode == 0o444 && settings.directoryMode == 0o555)
     #expect(settings.user == ThisProcess.user && settings.group == ThisProcess.group)
     #expect(settings.partSize == 8 << 20)
@@ -95,6 +95,15 @@ struct MountArgumentsTests {
     #expect(settings.offline)
   }
 
+  @Test func `a rule may have modifiers, escaped in a list`() throws {
+    let settings = try self.settings(
+      "--freshness", "*.html=origin,swr=30s", "b", "/mnt", "-o", "freshness=15m\\,negative=2s,offline")
+    let rules = settings.rules
+    #expect(rules.rule(of: Array("a.html".utf8)[...]).staleWhileRevalidate == .seconds(30))
+    #expect(rules.rule(of: Array("a".utf8)[...]).negative == .seconds(2))
+    #expect(settings.offline)
+  }
+
   @Test func `a directory mode without search permission gets it, and a warning`() throws {
     let settings = try self.settings("--dir-mode", "0666", "b", "/m")
     #expect(settings.directoryMode == 0o777)
@@ -110,6 +119,7 @@ struct MountArgumentsTests {
     (["b", "/m", "-z"], "unknown option '-z'"), (["b", "/m", "--region"], "needs a value"),
     (["b", "/m", "--region="], "needs a value"), (["b", "/m", "--offline=yes"], "takes no value"),
     (["b", "/m", "-o"], "needs a value"), (["--freshness", "soon", "b", "/m"], "lifetime must be"),
+    (["--freshness", "60s,sw=3s", "b", "/m"], "'sw=3s': after the lifetime come"),
     (["--cache-size", "10XB", "b", "/m"], "a size is"), (["--part-size", "1", "b", "/m"], "must lie between"),
     (["--file-mode", "999", "b", "/m"], "octal"), (["--uid", "root", "b", "/m"], "a number"),
     (["--log-level", "loud", "b", "/m"], "notice"), (["--seed", "/x", "b", "/m"], "does not have it yet"),
