@@ -12,7 +12,7 @@ struct EmptyTests {
     let server = try FakeS3()
     for name in ["d/e", "d/f"] { server.put(name, "") }
     // As S3 does: no range of nothing can be satisfied.
-    let stage = try await server.mounted("--freshness", "1s")
+    let stage = try await server.mounted("--freshness", "3s")
     let mount = stage.mount
     if isListed { #expect(try await mount.list("d") == ["e", "f"]) }
     let (seen, first) = try await stage.cost { (try await mount.read("d/e"), try await mount.attributes("d/e").size) }
@@ -24,13 +24,13 @@ struct EmptyTests {
     #expect(copied.output == "0\n", "\(copied)")
     let (_, again) = try await stage.cost { for _ in 0..<10 { _ = try await mount.read("d/e") } }
     #expect(again.total == 0)
-    try await pass(.seconds(1))
+    try await pass(.seconds(3))
     let (bytes, stale) = try await stage.cost { try await mount.read("d/e") }
     #expect(bytes == [])
     #expect(stale.total == 1)
     #expect(stale.bodyBytes == 0)
     server.mode = .refuse
-    try await pass(.seconds(1))
+    try await pass(.seconds(3))
     #expect(try await mount.read("d/e") == [])
   }
 

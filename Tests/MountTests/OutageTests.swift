@@ -5,8 +5,10 @@ import MirrorStore
 import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3)), .enabled(if: Machine.canMount))
+@Suite(.timeLimit(.minutes(3)), .enabled(if: Machine.canMount))
 struct OutageTests {
+  // Most of the time is spent waiting: these run side by side.
+
   enum Outage: CaseIterable, Sendable {
     case refused, silent, error500, error503, emptyError, badKeys
     func begin(_ server: FakeS3) {

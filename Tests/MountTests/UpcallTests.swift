@@ -11,18 +11,23 @@ struct UpcallTests {
     for index in 0..<10 { try await bucket.put("d/f\(index)", content(100_000, UInt64(index))) }
     let stage = try await bucket.mounted("--freshness", "60s")
     let names = (0..<10).map { "d/f\($0)" }
-    for name in names { _ = try await stage.mount.read(name) }
-    let calls = try await Upcalls.during(stage.mount) {
-      let (_, cost) = try await stage.cost { () -> Void in
-        for _ in 0..<20 {
-          for name in names {
-            let (bytes, size) = (try await stage.mount.read(name), try await stage.mount.attributes(name).size)
-            #expect(bytes.count == 100_000)
-            #expect(size == 100_000)
+    var calls = Upcalls("")
+    for _ in 0..<4 {
+      for name in names { _ = try await stage.mount.read(name) }
+      calls = try await Upcalls.during(stage.mount) {
+        let (_, cost) = try await stage.cost { () -> Void in
+          for _ in 0..<20 {
+            for name in names {
+              let (bytes, size) = (try await stage.mount.read(name), try await stage.mount.attributes(name).size)
+              #expect(bytes.count == 100_000)
+              #expect(size == 100_000)
+            }
           }
         }
+        #expect(cost.total == 0)
       }
-      #expect(cost.total == 0)
+      // Another test may just have had the kernel forget all it knew.
+      if calls.total == 0 { break }
     }
     #expect(calls.total == 0, "\(calls.byOpcode)")
     // The measure itself can see.
