@@ -62,7 +62,7 @@ extension CacheInspector {
           last = row.id
           let found = row.damage(in: source.files.blobs)
           // A copy that was evicted in the meantime is no damage.
-          if source.owner != nil, found.contains(where: { $0.kind == .missing }) {
+          if !repair, source.owner != nil, found.contains(where: { $0.kind == .missing }) {
             missing.append((row.id, found))
           } else if !found.isEmpty, try store.row(row.id) != nil {
             result.damaged += found

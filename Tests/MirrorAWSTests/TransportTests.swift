@@ -156,11 +156,11 @@ struct TransportTests {
 
   @Test func `the time allowed bounds the wait for an answer, not its body`() async throws {
     let server = try FakeS3()
-    server.put("k", size: 100_000, seed: 1)
+    server.put("k", size: 200_000, seed: 1)
     server.inject(.throttle(bytesPerSecond: 100_000), on: .get, times: 1)
-    let transport = try transport()
+    let transport = try transport { $0.silenceLimit = .seconds(50) }
     _ = try await transport.perform(
-      HTTPRequest(.get, url: "\(server.endpoint)/bucket/k", timeout: .milliseconds(300)), handler: Handler())
+      HTTPRequest(.get, url: "\(server.endpoint)/bucket/k", timeout: .seconds(1)), handler: Handler())
     server.inject(.hang, on: .get)
     let start = ContinuousClock.now
     let error = await failure {
@@ -168,7 +168,7 @@ struct TransportTests {
         HTTPRequest(.get, url: "\(server.endpoint)/bucket/k", timeout: .milliseconds(300)), handler: Handler())
     }
     #expect(error?.kind == .timeout)
-    #expect(ContinuousClock.now - start < .seconds(8))
+    #expect(ContinuousClock.now - start < .seconds(40))
     transport.close()
   }
 
