@@ -113,6 +113,13 @@ extension CatalogueStore {
     bindRange(query, prefix)
     try query.run()
   }
+
+  func pins() throws(SQLiteError) -> [ObjectKey] {
+    let query = try statement(.readPins)
+    var pins: [ObjectKey] = []
+    while try query.step() { pins.append(ObjectKey(query.bytes(0))) }
+    return pins
+  }
 }
 
 extension Statement {

@@ -100,6 +100,11 @@ public final class Cache: Sendable {
     await catalogue.ask(()) { $0.write(.pin(prefix, isPinned)) }
   }
 
+  /// The pinned prefixes, in order.
+  public func pins() async -> [ObjectKey] {
+    await catalogue.ask([]) { session in session.read { (store) throws(SQLiteError) in try store.pins() } ?? [] }
+  }
+
   public func usage() -> CacheUsage {
     let retained = shelf.budget.retained
     let totals = shelf.budget.totals

@@ -117,6 +117,11 @@ public struct CacheInspector: Sendable {
     try reading(source) { (store) throws(SQLiteError) in try store.ledger(days) } ?? [:]
   }
 
+  /// The pinned prefixes, in order.
+  public func pins(of source: CachedSource) throws(CacheError) -> [ObjectKey] {
+    try reading(source) { (store) throws(SQLiteError) in try store.pins() } ?? []
+  }
+
   /// The prices of its last mount.
   public func prices(of source: CachedSource) throws(CacheError) -> Prices {
     try reading(source) { (store) throws(SQLiteError) in try store.prices() } ?? Prices()

@@ -107,7 +107,8 @@ enum Query: Int, CaseIterable {
   case namesIn, staleObjects, staleDirectories
   case findObject, putObject, saidOfObject, validateObject, removeObject, removeObjectsBelow, objectsIn
   case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
-  case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins, pinBlobs
+  case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins,
+    pinBlobs, readPins
   case addLedger, readLedger, removePrices, addPrice, readPrices
 
   var sql: String {
@@ -159,6 +160,7 @@ enum Query: Int, CaseIterable {
     case .oldestBlobs: "SELECT id, bytes, used FROM blobs WHERE pinned = 0 ORDER BY used LIMIT 64"
     case .addPin: "INSERT OR IGNORE INTO pins VALUES(?1)"
     case .removePins: "DELETE FROM pins WHERE prefix >= ?1 AND (?2 IS NULL OR prefix < ?2)"
+    case .readPins: "SELECT prefix FROM pins ORDER BY prefix"
     case .pinBlobs:
       """
       UPDATE blobs SET pinned = \(Schema.isPinned("parent", "name"))

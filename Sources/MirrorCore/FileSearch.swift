@@ -1,4 +1,4 @@
-// Finds the files that paths and patterns mean, with listings alone.
+// Finds the files that paths, patterns and prefixes mean, with listings alone.
 import MirrorPlatform
 import MirrorStore
 import Synchronization
@@ -9,6 +9,8 @@ struct FileSearch {
   private static let smallTalk = 12
 
   let mirror: BucketMirror
+  /// Listings are brought up to date; else what is known has to do.
+  private let asks: Bool
   private(set) var files: [FileID] = []
   private(set) var failures: [WarmFailure] = []
   private var seen: Set<FileID> = []
@@ -16,7 +18,10 @@ struct FileSearch {
   /// Directories whose listing this search has brought up to date.
   private var listed: Set<Int> = []
 
-  init(mirror: BucketMirror) { self.mirror = mirror }
+  init(mirror: BucketMirror, asks: Bool = true) {
+    self.mirror = mirror
+    self.asks = asks
+  }
 
   private enum Place {
     case directory(Int)
@@ -30,13 +35,28 @@ struct FileSearch {
       if await !match(names[...], in: 0), files.count == before { fail(target.path, .noEntry) }
       return
     }
+    do throws(Errno) { await add(try await place(of: names)) } catch { fail(target.path, error) }
+  }
+
+  /// The key of a file, or of a directory with its `/`.
+  mutating func key(of path: [UInt8]) async throws(Errno) -> ObjectKey {
+    let place = try await place(of: path.split(separator: 0x2F).map { Array($0) })
+    return mirror.state.withLock { state in
+      switch place {
+      case .directory(let directory): ObjectKey(state.namespace.directories[directory].key)
+      case .file(let file): state.namespace.key(Int(file.directory), Int(file.slot))
+      }
+    }
+  }
+
+  private mutating func place(of names: [[UInt8]]) async throws(Errno) -> Place {
     await mirror.recall(directory: 0)
     var place = Place.directory(0)
     for name in names {
-      guard case .directory(let directory) = place else { return fail(target.path, .notDirectory) }
-      do throws(Errno) { place = try await child(name, of: directory) } catch { return fail(target.path, error) }
+      guard case .directory(let directory) = place else { throw .notDirectory }
+      place = try await child(name, of: directory)
     }
-    await add(place)
+    return place
   }
 
   /// All files whose keys begin with a prefix.
@@ -49,8 +69,14 @@ struct FileSearch {
     var directory = 0
     await mirror.recall(directory: 0)
     for name in names {
-      guard case .directory(let next)? = try? await child(name, of: directory) else { return }
-      directory = next
+      do throws(Errno) {
+        guard case .directory(let next) = try await child(name, of: directory) else { return }
+        directory = next
+      } catch {
+        // What does not exist yet may come.
+        if error != .noEntry { fail(Array(key.bytes[root.count...]), error) }
+        return
+      }
     }
     if beginning.isEmpty { return await add(.directory(directory)) }
     guard await list(directory) else { return }
@@ -112,6 +138,7 @@ struct FileSearch {
     let id = NameID(directory: directory, name: name)
     if place(id) == nil { await mirror.recall(id) }
     if let place = place(id) { return place }
+    if !asks { throw .noEntry }
     if mirror.state.withLock({ $0.namespace.hasFreshListing(directory, mirror.clock.now()) }) { throw .noEntry }
     asked[directory, default: 0] += 1
     if asked[directory, default: 0] > Self.smallTalk {
@@ -148,6 +175,10 @@ struct FileSearch {
   /// Brings a listing up to date, whole; false and a failure where that can't be.
   private mutating func list(_ directory: Int) async -> Bool {
     if !listed.insert(directory).inserted { return true }
+    if !asks {
+      await mirror.load(directory: directory)
+      return true
+    }
     if let failure = await mirror.bringListing(directory) {
       let path = mirror.state.withLock { state in
         Array(state.namespace.directories[directory].key[state.namespace.prefixLength...].dropLast())

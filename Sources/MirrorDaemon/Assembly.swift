@@ -15,6 +15,8 @@ struct Assembly: Sendable {
   let purse: Purse?
   let cache: Cache
   let mirror: BucketMirror
+  /// Looks after what is pinned, once it is started.
+  let keeper: PinKeeper
   let session: KernelSession
   /// Where requests go, as a URL.
   let endpoint: String
@@ -51,6 +53,7 @@ struct Assembly: Sendable {
       configuration: settings.mirrorConfiguration,
       store: RetryingStore(paid, policy: origin.retries, clock: clock), cache: cache,
       ledger: ledger, clock: clock, log: log)
+    keeper = PinKeeper(mirror)
     do throws(MountError) {
       session = try KernelSession(
         tree: mirror, quietTree: QuietView(of: mirror), options: settings.mountOptions, log: log)

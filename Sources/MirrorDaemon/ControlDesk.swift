@@ -33,6 +33,8 @@ struct ControlDesk: Sendable {
     case .explainJSON: return await explain(request.argument) { $0.json.text + "\n" }
     case .warm:
       return await WarmDesk(assembly.mirror, place.mountPoint).answer(WarmQuestion(encoded: request.argument), tell)
+    case .pin: return await pins.pin(PinQuestion(encoded: request.argument), tell)
+    case .unpin: return await pins.unpin(PinQuestion(encoded: request.argument))
     case .unmount: return unmount(lazy: false)
     case .detach: return unmount(lazy: true)
     case .attend: return .text("")
@@ -40,6 +42,10 @@ struct ControlDesk: Sendable {
       end("asked to stop")
       return .text("")
     }
+  }
+
+  private var pins: PinDesk {
+    PinDesk(mirror: assembly.mirror, keeper: assembly.keeper, mountPoint: place.mountPoint)
   }
 
   private func unmount(lazy: Bool) -> ControlAnswer {

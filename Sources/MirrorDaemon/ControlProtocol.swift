@@ -9,6 +9,8 @@ public struct ControlRequest: Equatable, Sendable {
     case cost
     /// The argument is a `WarmQuestion`; steps come before the answer.
     case warm
+    /// The argument is a `PinQuestion`; before the answer to `pin` come steps.
+    case pin, unpin
     /// Unmount unless it is in use; from sight, even then.
     case unmount, detach
     /// Unmount, flush and end. The connection closes when the process is gone.

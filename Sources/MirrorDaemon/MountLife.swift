@@ -54,6 +54,7 @@ public final class MountLife: Sendable {
         // Before it is ready: the next command may be `unmount`.
         let control = listen(assembly, place, log)
         try settle(logPath, log)
+        assembly.keeper.start()
         serve(assembly, place, control, log)
       } catch {
         if logPath != nil { log.error("\(place.mountPoint): \(error.message)") }
@@ -147,6 +148,7 @@ public final class MountLife: Sendable {
       ThisProcess.endAtOnce(ExitCode.done.rawValue)
     }
     control?.stop()
+    assembly.keeper.stop()
     do throws(MountError) { try assembly.session.unmount(lazy: true) } catch {
       if error.code != .notMounted { log.error("\(error)") }
     }

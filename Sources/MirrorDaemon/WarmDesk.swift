@@ -19,8 +19,19 @@ struct WarmDesk: Sendable {
 
   /// The first line of the answer is for people, each line after it names something that could not be had.
   func answer(_ question: WarmQuestion, _ tell: @escaping ControlServer.Listener) async -> ControlAnswer {
+    await telling(tell) { await carryOut(question, $0) }
+  }
+
+  /// The same for a plan that was made.
+  func fetch(_ plan: WarmPlan, _ tell: @escaping ControlServer.Listener) async -> ControlAnswer {
+    await telling(tell) { await fetch(plan, $0) }
+  }
+
+  private func telling(
+    _ tell: @escaping ControlServer.Listener, _ work: @escaping @Sendable (Steps) async -> ControlAnswer
+  ) async -> ControlAnswer {
     let steps = Steps()
-    let work = Task { await carryOut(question, steps) }
+    let work = Task { await work(steps) }
     // Telling may wait for the listener, so it has a thread of its own.
     startThread("warm-steps") {
       while !steps.isOver {
@@ -46,6 +57,10 @@ struct WarmDesk: Sendable {
       return .failure(
         CommandFailure(.failure, "\(plan.objects) objects, \(ByteCount(plan.bytes))" + tooMuch(limit)))
     }
+    return await fetch(plan, steps)
+  }
+
+  private func fetch(_ plan: WarmPlan, _ steps: Steps) async -> ControlAnswer {
     steps.begin(plan)
     let failures = plan.failures + (await mirror.warm(plan) { steps.advance($0) })
     let failed = failures.count - plan.failures.count

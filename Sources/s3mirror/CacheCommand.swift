@@ -10,7 +10,12 @@ enum CacheCommand {
     + "stat    totals of each source\n"
     + "du      bytes on disk of each directory or object below PREFIX\n"
     + "verify  reads and checks every cached byte; exit code 9 when damage is found\n"
-    + "evict   deletes the copies of keys that begin with PREFIX, where no mount runs"
+    + "evict   deletes the copies of keys that begin with PREFIX, where no mount runs\n"
+    + "pin     keeps all that lies in PATH, a file or directory in a mount, or all keys that\n"
+    + "        begin with PREFIX (also s3://BUCKET/PREFIX): it is fetched, never evicted, and\n"
+    + "        while mounted kept current; without a mount that begins with the next one\n"
+    + "unpin   takes the pins away that begin so\n"
+    + "pins    what is pinned"
 
   static let options = [
     ("--cache-dir DIR", "the cache directory (default: that of mount)"),
@@ -21,26 +26,28 @@ enum CacheCommand {
     ("--json", "for scripts: one object a line"),
   ]
 
+  private static let names = "ls, stat, du, verify, evict, pin, unpin or pins"
+
   private static let actions: [(name: String, run: @Sendable (CacheQuery) throws(CacheError) -> ExitCode)] = [
     ("ls", { (query) throws(CacheError) in try CacheListing.run(query) }),
     ("stat", { (query) throws(CacheError) in try CacheTotals.stat(query) }),
     ("du", { (query) throws(CacheError) in try CacheTotals.usage(query) }),
     ("verify", { (query) throws(CacheError) in try CacheCare.verify(query) }),
     ("evict", { (query) throws(CacheError) in try CacheCare.evict(query) }),
+    ("pins", { (query) throws(CacheError) in try PinCommand.list(query) }),
   ]
 
   static let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode = { (arguments) throws(CommandFailure) in
     let words = try Words(arguments, of: "cache", flags: ["json"], values: ["cache-dir", "freshness"])
     guard let first = words.positionals.first.map({ String(decoding: $0, as: UTF8.self) }) else {
-      throw CommandFailure(.usage, "say what about the cache: ls, stat, du, verify or evict")
+      throw CommandFailure(.usage, "say what about the cache: \(names)")
     }
+    if first == "pin" || first == "unpin" { return try PinCommand.run(words, pins: first == "pin") }
     guard let action = actions.first(where: { $0.name == first }) else {
-      if ["pin", "unpin", "gc"].contains(first) {
-        throw CommandFailure(.usage, "this version does not have 'cache \(first)' yet")
-      }
-      let hint = suggestion(for: first, among: actions.map(\.name))
+      if first == "gc" { throw CommandFailure(.usage, "this version does not have 'cache \(first)' yet") }
+      let hint = suggestion(for: first, among: actions.map(\.name) + ["pin", "unpin"])
       throw CommandFailure(
-        .usage, "there is no 'cache \(first)'" + (hint.isEmpty ? "; it is ls, stat, du, verify or evict" : hint))
+        .usage, "there is no 'cache \(first)'" + (hint.isEmpty ? "; it is \(names)" : hint))
     }
     let query = try CacheQuery(words)
     do throws(CacheError) { return try action.run(query) } catch { throw CommandFailure(error) }

@@ -64,23 +64,29 @@ private struct WarmJobs {
 
   mutating func run() {
     for (mount, targets) in jobs {
-      var bar = ProgressBar(isTerminal: ThisProcess.isTerminal(errors: true)) { emit($0, toErrors: true) }
       do throws(CommandFailure) {
-        let question = WarmQuestion(targets, isDry: isDry)
-        let answer = try mount.ask(ControlRequest(.warm, question.encoded)) { bar.show($0, at: SystemClock().now()) }
-        bar.end()
-        let lines = answer.split(separator: "\n")
-        emit("\(lines.first ?? "")\n")
-        for problem in lines.dropFirst() { note(CommandFailure(.failure, String(problem))) }
-      } catch {
-        bar.end()
-        note(error)
-      }
+        let request = ControlRequest(.warm, WarmQuestion(targets, isDry: isDry).encoded)
+        if try WarmAnswers.take(from: mount, request) != .done { code = .failure }
+      } catch { note(error) }
     }
   }
 
   private mutating func note(_ failure: CommandFailure) {
     emit("s3mirror: \(failure.message)\n", toErrors: true)
     code = failure.code
+  }
+}
+
+/// Asks a mount for what takes long: shows how far it has come, then what came of it.
+enum WarmAnswers {
+  static func take(from mount: RunningMount, _ request: ControlRequest) throws(CommandFailure) -> ExitCode {
+    var bar = ProgressBar(isTerminal: ThisProcess.isTerminal(errors: true)) { emit($0, toErrors: true) }
+    defer { bar.end() }
+    let answer = try mount.ask(request) { bar.show($0, at: SystemClock().now()) }
+    bar.end()
+    let lines = answer.split(separator: "\n")
+    emit("\(lines.first ?? "")\n")
+    for problem in lines.dropFirst() { emit("s3mirror: \(problem)\n", toErrors: true) }
+    return lines.count > 1 ? .failure : .done
   }
 }

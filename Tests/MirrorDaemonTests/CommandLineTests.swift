@@ -24,7 +24,8 @@ struct CommandLineTests {
     (["status", "a", "b"], "too many"), (["refresh"], "PATH is missing"), (["explain"], "PATH is missing"),
     (["cost", "--by", "week"], "it is day or prefix"), (["cost", "--price", "put=1"], "there is no price 'put'"),
     (["cost", "/x", "--cache-dir", "/y"], "exclude each other"),
-    (["cache"], "ls, stat, du, verify or evict"), (["cache", "lss"], "did you mean 'ls'?"),
+    (["cache"], "ls, stat, du, verify, evict, pin"), (["cache", "pin"], "cache pin PATH"),
+    (["cache", "lss"], "did you mean 'ls'?"),
     (["help", "mout"], "did you mean"),
     (["mount", "Bucket", "/x"], "upper-case"), (["mount", "b"], "MOUNTPOINT is missing"),
   ])

@@ -18,6 +18,8 @@ final class Listener: Sendable {
     var wanted = ServerMode.ok
     var applied = ServerMode.ok
     var stopped = false
+    /// The thread is gone, and with it the pipe that wakes it: its number may be somebody else's by now.
+    var ended = false
     var connections: [Int: Connection] = [:]
     var accepted = 0
   }
@@ -68,8 +70,10 @@ final class Listener: Sendable {
   func cutConnections() { state.withLock { Array($0.connections.values) }.forEach { $0.cut() } }
 
   private func poke() {
-    var byte: UInt8 = 1
-    _ = Glibc.write(wake.write, &byte, 1)
+    state.withLock { state in
+      var byte: UInt8 = 1
+      if !state.ended { _ = Glibc.write(wake.write, &byte, 1) }
+    }
   }
 
   /// A bound socket; with a queue it listens, without one its port refuses.
@@ -91,8 +95,11 @@ final class Listener: Sendable {
     var descriptor = first
     defer {
       close(descriptor)
-      close(wake.read)
-      close(wake.write)
+      state.withLock { state in
+        state.ended = true
+        close(wake.read)
+        close(wake.write)
+      }
     }
     while true {
       var waits = [
