@@ -89,9 +89,13 @@ import Testing
     #expect(trace.bill(ShippedPlan.self, prices: prices) == Bill(checks: 3))
     #expect(Trace(recorded: "soon a\n", lifetime: 1) == nil)
   }
+}
+
+struct CostTableTests {
+  private let prices = Prices()
 
   /// `scripts/bench cost` asks for it: so many seeds of each family, or traces that were recorded.
-  @Test(.enabled(if: getenv("S3MIRROR_COST_SEEDS") != nil), .timeLimit(.minutes(30)))
+  @Test(.enabled(if: getenv("S3MIRROR_COST_SEEDS") != nil), .timeLimit(.minutes(60)))
   func `a table of what each way costs`() throws {
     let seeds = try #require(Int(environment("S3MIRROR_COST_SEEDS")))
     var table = CostTable(prices: prices)
