@@ -7,7 +7,7 @@ import Testing
 
 @testable import MirrorHTTP
 
-@Suite("Transport", .timeLimit(.minutes(1)))
+@Suite("Transport", .serialized, .timeLimit(.minutes(1)))
 struct TransportTests {
   /// Keeps an answer's head and bytes.
   final class Handler: HTTPResponseHandler {

@@ -147,7 +147,7 @@ extension FakeS3 {
     }
   }
   /// Waits until so many requests of a kind (nil: any) have arrived since `reset`.
-  public func arrived(_ count: Int, _ kind: S3RequestKind? = nil, within limit: Duration = .seconds(10)) async -> Bool {
+  public func arrived(_ count: Int, _ kind: S3RequestKind? = nil, within limit: Duration = .seconds(30)) async -> Bool {
     await eventually(within: limit) { self.requests.count { kind == nil || $0.kind == kind } >= count }
   }
 }
