@@ -59,6 +59,7 @@ public final class BucketMirror: FileTree {
     /// Pages under way that somebody waits for.
     var pages: [PageTarget: PageTask] = [:]
     var served = ServedCounts()
+    var walks = WalkPolicy()
     /// Content that lost its name in the change under way.
     var retired: [MirroredFile] = []
 

@@ -45,10 +45,10 @@ extension MirroredFile {
       while state.runs.count < Self.largestParallelism,
         let missing = blob.missing(from: from, limit: part), missing.lowerBound < wanted.upperBound
       {
-        let end =
-          isWholeOnly ? missing.upperBound : min(missing.upperBound, align(wanted.upperBound))
-        // A sliver at the window's edge waits until it is worth a request.
-        if !needed, end < revision.size, end - missing.lowerBound < ReadAheadPolicy.smallestPart { return }
+        let edge = align(wanted.upperBound)
+        let end = isWholeOnly ? missing.upperBound : min(missing.upperBound, edge)
+        // What the window's edge would cut off waits until it is worth a request.
+        if !needed, missing.upperBound > edge { return }
         let run = FetchRun(file: self, blob: blob, range: missing.lowerBound..<max(end, missing.lowerBound + 1))
         state.runs[ObjectIdentifier(run)] = run
         runs.append(run)

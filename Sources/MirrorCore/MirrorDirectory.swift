@@ -74,6 +74,7 @@ extension BucketMirror {
   private func list(_ directory: Int) async {
     await load(directory: directory)
     if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return conclude(directory, nil) }
+    if store.isLate { losePatience(directory) }
     let timer = Task { [weak self] in
       try? await Task.sleep(for: Self.patience)
       if !Task.isCancelled { self?.losePatience(directory) }

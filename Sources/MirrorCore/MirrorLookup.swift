@@ -15,6 +15,7 @@ extension BucketMirror {
       case answerAndStart(LookupAnswer, Question, flight: UInt64)
       case wait
     }
+    let isLate = store.isLate
     let step = change { state, now -> Step in
       guard let directory = state.namespace.directoryIndex(parent) else { return .answer(.failed(.stale)) }
       switch state.namespace.lookUp(directory, name, recalled: false, now: now) {
@@ -25,7 +26,8 @@ extension BucketMirror {
         }
         return .answer(state.count(answer))
       case .ask(let question):
-        if let answer = state.answerWhileAsking(question, now) {
+        if let answer = state.answerWhileAsking(question, now) ?? (isLate ? state.staleAnswer(question.id, self) : nil)
+        {
           guard state.lookups[question.id] == nil else { return .answer(answer) }
           state.lastFlight += 1
           state.lookups[question.id] = LookupFlight(number: state.lastFlight, waiters: [])
@@ -229,7 +231,9 @@ extension BucketMirror {
       state.lookups[id]?.waiters = []
       return (answer, flight.waiters)
     }
-    if let answer { deliver(answer, to: waiters) }
+    guard let answer else { return }
+    store.noteLate()
+    deliver(answer, to: waiters)
   }
 
   private func fail(_ id: NameID, _ flight: UInt64, _ error: StoreError) {

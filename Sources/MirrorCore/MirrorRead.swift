@@ -5,14 +5,17 @@ import Synchronization
 
 extension BucketMirror: FileOwner {
   public func read(_ node: NodeID, offset: Int64, count: Int, reply: @escaping @Sendable (ReadAnswer) -> Void) {
+    var ahead: [MirroredFile] = []
     let file = state.withLock { state -> Result<MirroredFile, Errno> in
       guard let index = state.namespace.nodes.index(node) else { return .failure(.stale) }
       let place = state.namespace.nodes[index]
       switch place.role {
       case .directory: return .failure(.isDirectory)
       case .file:
+        let id = FileID(Int(place.directory), Int(place.slot))
         state.noteUse(Int(place.directory), Int(place.slot), clock.now())
-        return .success(content(FileID(Int(place.directory), Int(place.slot)), &state))
+        if offset == 0 { ahead = filesAhead(of: id, &state) }
+        return .success(content(id, &state))
       case .superseded:
         if let file = state.superseded[index] { return .success(file) }
         guard let old = state.namespace.nodes.superseded[index] else { return .failure(.stale) }
@@ -29,6 +32,7 @@ extension BucketMirror: FileOwner {
     case .success(let file): file.read(offset, count, reply: reply)
     case .failure(let error): reply(.failed(error))
     }
+    for file in ahead { Task { await fetchAhead(file) } }
   }
 
   public func attributes(of node: NodeID) -> (NodeAttributes, timeout: Duration)? {

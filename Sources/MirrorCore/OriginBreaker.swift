@@ -35,6 +35,7 @@ final class OriginBreaker: ObjectStore {
     var offlineSince: WallTime?
     var cause: StoreError?
     var isProbing = false
+    var isLate = false
   }
 
   private let store: any ObjectStore
@@ -55,6 +56,11 @@ final class OriginBreaker: ObjectStore {
 
   /// Since when the origin has not been asked; nil while it answers.
   var offlineSince: WallTime? { state.withLock { $0.offlineSince } }
+
+  /// Somebody has waited for an answer until it was no use waiting, and none has come since: whoever can be given a
+  /// stale answer need not find that out again.
+  var isLate: Bool { state.withLock { $0.isLate } }
+  func noteLate() { state.withLock { $0.isLate = true } }
 
   func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
     try await passing("GetObject") { () throws(StoreError) in try await store.get(request, into: sink) }
@@ -77,7 +83,10 @@ final class OriginBreaker: ObjectStore {
     }
     do throws(StoreError) {
       let answer = try await body()
-      state.withLock { $0.policy.succeeded() }
+      state.withLock {
+        $0.policy.succeeded()
+        $0.isLate = false
+      }
       return answer
     } catch {
       note(error)
@@ -114,7 +123,10 @@ final class OriginBreaker: ObjectStore {
 
   private func note(_ error: StoreError) {
     let verdict = state.withLock { state -> BreakerPolicy.Verdict in
-      if !error.isOriginFailure && error.code != .cancelled { state.policy.succeeded() }
+      if !error.isOriginFailure && error.code != .cancelled {
+        state.policy.succeeded()
+        state.isLate = false
+      }
       let verdict = state.policy.failed(error)
       guard verdict != .nothing, !state.isProbing else { return .nothing }
       state.isProbing = true

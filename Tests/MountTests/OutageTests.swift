@@ -133,4 +133,23 @@ struct OutageTests {
     let back = await eventually(within: .seconds(20)) { (try? await stage.mount.text("a/new")) == "new" }
     #expect(back)
   }
+
+  @Test func `when the origin falls silent one reader finds out, not one after the other`() async throws {
+    let server = try FakeS3()
+    for name in ["d/f", "e/g", "e/h"] { server.put(name, name) }
+    let stage = try await server.mounted("--freshness", "500ms")
+    for name in ["d/f", "e/g", "e/h"] { #expect(try await stage.mount.text(name) == name) }
+    #expect(try await stage.mount.list("e") == ["g", "h"])
+    try await pass(.milliseconds(600))
+    server.mode = .blackhole
+    #expect(try await stage.mount.text("d/f") == "d/f")
+    let started = ContinuousClock.now
+    #expect(try await stage.mount.text("e/g") == "e/g")
+    #expect(try await stage.mount.list("e") == ["g", "h"])
+    #expect(try await stage.mount.text("e/h") == "e/h")
+    #expect(ContinuousClock.now - started < .seconds(2))
+    server.put("e/h", "new")
+    server.mode = .ok
+    #expect(await eventually(within: .seconds(20)) { (try? await stage.mount.text("e/h")) == "new" })
+  }
 }
