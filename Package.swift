@@ -34,13 +34,14 @@ let package = Package(
     // C libraries, each touched by one layer.
     library("COpenSSL", links: ["crypto"]),
     library("CXXHash", links: []),
+    library("CChecksum", links: []),
     library("CGlibc", links: []),
     library("CSQLite", links: ["sqlite3"]),
     library("CCurl", links: ["curl"]),
     library("CXML", links: ["xml2"], flags: ["-I/usr/include/libxml2"]),
     library("CFUSE", links: ["fuse3"]),
 
-    layer("MirrorPlatform", ["COpenSSL", "CXXHash", "CGlibc"]),
+    layer("MirrorPlatform", ["COpenSSL", "CXXHash", "CChecksum", "CGlibc"]),
     layer("MirrorStore", ["MirrorPlatform"]),
     layer("MirrorCache", ["MirrorStore", "MirrorPlatform", "CSQLite"]),
     layer("MirrorCore", ["MirrorCache", "MirrorStore", "MirrorPlatform"]),
