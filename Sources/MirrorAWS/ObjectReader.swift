@@ -21,10 +21,27 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
   private(set) var head: ObjectHead?
   private(set) var checksum: BodyChecksum?
   private(set) var received: Int64 = 0
+  /// The checksum has seen what came before.
+  private(set) var isResumed = false
+  /// What this body may be the rest of.
+  private let broken: BrokenBody?
+  /// Whether the value that comes with a part says anything of the part.
+  private let partsProve: @Sendable () -> Bool
 
-  init(_ request: GetRequest, _ sink: any ObjectSink) {
+  init(
+    _ request: GetRequest, _ sink: any ObjectSink, after broken: BrokenBody? = nil,
+    partsProve: @escaping @Sendable () -> Bool = { true }
+  ) {
     self.request = request
     self.sink = sink
+    self.broken = broken
+    self.partsProve = partsProve
+  }
+
+  /// What came before it broke off, if the end was to prove all of it.
+  var brokenOff: BrokenBody? {
+    guard case .body = verdict, let checksum, let head, head.isWhole || isResumed, received > 0 else { return nil }
+    return BrokenBody(revision: head.revision, position: head.start + received, checksum: checksum)
   }
 
   func begin(_ answer: HTTPHead) -> Bool {
@@ -46,9 +63,15 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
         return end(.fault(.preconditionFailed, "the object has another ETag than asked for"))
       default: break
       }
-      let head = ObjectHead(metadata: metadata, start: extent.start, end: extent.end)
+      var head = ObjectHead(metadata: metadata, start: extent.start, end: extent.end)
+      if let broken, head.start == broken.position, head.end == head.revision.size, head.revision == broken.revision {
+        checksum = broken.checksum
+        isResumed = true
+      } else {
+        checksum = BodyChecksum(head, answer)
+      }
+      head.isProvenAtEnd = checksum != nil && (head.isWhole || isResumed || partsProve())
       self.head = head
-      if head.isWhole { checksum = BodyChecksum(metadata, head: answer) }
       return sink.begin(head) || end(.ended)
     }
   }

@@ -17,6 +17,8 @@ struct Question: Sendable {
   var headers: [HTTPField] = []
   var deadline: Instant?
   var isBulk = false
+  /// Over a connection that carried nothing before.
+  var isFresh = false
 
   /// Where the ledger puts it.
   var place: ObjectKey { key ?? listed }
@@ -45,7 +47,7 @@ extension Question {
       headers.append(HTTPField("Authorization", signer.authorization(canonical, key: keys.key(for: signer))))
     }
     let url = target.address.url + path + (query.text.isEmpty ? "" : "?\(query.text)")
-    return HTTPRequest(method, url: url, headers: headers, timeout: timeout, isBulk: isBulk)
+    return HTTPRequest(method, url: url, headers: headers, timeout: timeout, isBulk: isBulk, isFresh: isFresh)
   }
 }
 

@@ -11,6 +11,7 @@ extension S3Store {
     var question = question("GetObject", .get, key: request.key, deadline: request.deadline)
     try question.checkKey()
     question.headers.append(HTTPField("x-amz-checksum-mode", "ENABLED"))
+    question.isFresh = proof.takeSuspect(request.key)
     question.isBulk = request.range.map { ($0.end ?? .max) - $0.start >= Self.bulkSize } ?? false
     if let range = request.range {
       guard range.start >= 0, range.end.map({ $0 > range.start }) ?? true else {
@@ -23,8 +24,13 @@ extension S3Store {
     case .ifNoneMatch(let tag): question.headers.append(HTTPField("If-None-Match", tag.field))
     case .ifMatch(let tag): question.headers.append(HTTPField("If-Match", tag.field))
     }
-    let reader = ObjectReader(request, sink)
-    let head = try await ask(question, reader: reader)
+    let broken = request.range.flatMap { proof.takeBroken(request.key, at: $0.start) }
+    let reader = ObjectReader(request, sink, after: broken) { [proof] in !proof.claims.isDisproven }
+    let head: HTTPHead
+    do throws(StoreError) { head = try await ask(question, reader: reader) } catch {
+      if let broken = reader.brokenOff { proof.keep(broken, of: request.key) }
+      throw error
+    }
     return try await outcome(question, request, head, reader)
   }
 
@@ -50,37 +56,6 @@ extension S3Store {
     return .delivered(object)
   }
 
-  private func verify(
-    _ question: Question, _ object: ObjectHead, _ reader: ObjectReader, _ head: HTTPHead
-  ) async throws(StoreError) {
-    guard let checksum = reader.checksum else { return }
-    let (digest, agrees) = checksum.finish()
-    var verdict = agrees ? TagEvidence.Verdict.accept : .reject
-    if checksum.source == .etag, let tag = object.revision.etag {
-      verdict = evidence.judge(tag, agrees: agrees)
-      if verdict == .askAgain { verdict = await secondOpinion(question, tag, first: digest) }
-    }
-    if verdict == .accept { return }
-    throw question.fault(.checksumMismatch, "the bytes received are not those stored (\(checksum.source))", head)
-  }
-
-  /// Gets the object once more, for its digest alone: damage would not repeat itself.
-  private func secondOpinion(_ question: Question, _ tag: EntityTag, first: [UInt8]) async -> TagEvidence.Verdict {
-    guard let key = question.key else { return .reject }
-    var question = question
-    question.headers.removeAll { ["Range", "If-None-Match", "If-Match"].contains($0.name) }
-    question.headers.append(HTTPField("If-Match", tag.field))
-    let reader = ObjectReader(GetRequest(key: key, condition: .ifMatch(tag)), DiscardingSink())
-    guard (try? await ask(question, reader: reader)) != nil, let object = reader.head, object.isWhole,
-      reader.received == object.end, let second = reader.checksum?.finish().value
-    else { return .reject }
-    let verdict = evidence.settle(tag, first: first, second: second)
-    if verdict == .accept {
-      log.once(.notice, key: "MD5", "\(site.endpoint.host) has ETags that look like MD5s and are none")
-    }
-    return verdict
-  }
-
   /// Servers that leave out what S3 promises are named once.
   private func noteOddity(_ request: GetRequest, _ head: HTTPHead, _ reader: ObjectReader) {
     let host = site.endpoint.host
@@ -94,9 +69,4 @@ extension S3Store {
       log.once(.warning, key: "Range", "\(host) ignores Range: every part costs the whole object")
     }
   }
-}
-
-private final class DiscardingSink: ObjectSink {
-  func begin(_ head: ObjectHead) -> Bool { true }
-  func receive(_ bytes: RawSpan) -> Bool { true }
 }

@@ -19,11 +19,13 @@ final class FetchRun: ObjectSink {
 
   let file: MirroredFile
   let range: Range<Int64>
+  let blob: Blob
   private let writer: BlobWriter
   private let state = Mutex(State())
 
   init(file: MirroredFile, blob: Blob, range: Range<Int64>) {
     self.file = file
+    self.blob = blob
     self.range = range
     writer = blob.writer(at: range.lowerBound, upTo: range.upperBound)
   }
@@ -125,7 +127,7 @@ final class FetchRun: ObjectSink {
 
 extension ObjectHead {
   /// The end of this body tells whether all of it was right: nobody may see it before.
-  var isVerifiable: Bool { isWhole && (metadata.etagIsMD5 || !metadata.checksums.isEmpty) }
+  var isVerifiable: Bool { isProvenAtEnd || isWhole && (metadata.etagIsMD5 || !metadata.checksums.isEmpty) }
 }
 
 /// Collects a small body in memory, if it is of the revision expected.

@@ -115,8 +115,8 @@ extension MirroredFile {
     advance()
   }
 
-  /// One read without the cache.
-  func readThrough(_ read: Waiting) async {
+  /// One read without the cache; a damaged answer is asked for once more.
+  func readThrough(_ read: Waiting, isAgain: Bool = false) async {
     let buffer = BufferSink(expecting: revision, read.range)
     do throws(StoreError) {
       _ = try await sources.store.get(
@@ -127,6 +127,10 @@ extension MirroredFile {
       read.reply(.failed(.stale))
       owner?.revisionGone(self)
     } catch {
+      if error.code == .checksumMismatch {
+        sources.log.error("a corrupted body was thrown away: \(error)")
+        if !isAgain { return await readThrough(read, isAgain: true) }
+      }
       let gone = error.meansGone
       read.reply(.failed(gone ? .stale : error.errno))
       if gone { owner?.revisionGone(self) }

@@ -40,7 +40,7 @@ extension MirroredFile {
   /// Bytes come; a held body is shown only when its end proves it right.
   func bodyBegins(_ run: FetchRun, isHeld: Bool) {
     let isFirst = state.withLock { state in
-      if isHeld { state.held = ObjectIdentifier(run) }
+      if isHeld { state.held[ObjectIdentifier(run)] = run.range }
       defer { state.isFetched = true }
       return !state.isFetched
     }
@@ -49,7 +49,7 @@ extension MirroredFile {
 
   /// A run ended; what it failed to bring fails the reads that need it.
   func ended(_ run: FetchRun, _ failure: Errno?, gone: Bool) {
-    state.withLock { if $0.held == ObjectIdentifier(run) { $0.held = nil } }
+    state.withLock { $0.held[ObjectIdentifier(run)] = nil }
     deliver()
     let failed = state.withLock { state -> [Waiting] in
       state.runs[ObjectIdentifier(run)] = nil
@@ -70,7 +70,9 @@ extension MirroredFile {
     sources.log.error("a corrupted body was thrown away: \(error.map { "\($0)" } ?? "\(key)")")
     let (blob, failed) = state.withLock { state -> (Blob?, [Waiting]) in
       state.runs[ObjectIdentifier(run)] = nil
-      state.held = nil
+      state.held[ObjectIdentifier(run)] = nil
+      // Another part was found damaged before: that copy is gone already.
+      guard state.blob === run.blob else { return (nil, []) }
       state.store = .unknown
       state.corruptions += 1
       defer {

@@ -31,12 +31,14 @@ final class MirroredFile: Sendable {
     var wanted: [Range<Int64>] = []
     var isGone = false
     var isRetired = false
-    /// The run whose body is checked at its end: until then its bytes are not shown.
-    var held: ObjectIdentifier?
+    /// Runs whose bodies are checked at their ends: until then their bytes are not shown.
+    var held: [ObjectIdentifier: Range<Int64>] = [:]
     var corruptions = 0
     var isFetched = false
 
-    func isReadable(_ range: Range<Int64>) -> Bool { held == nil && blob?.isReadable(range) ?? false }
+    func isReadable(_ range: Range<Int64>) -> Bool {
+      !held.values.contains { $0.overlaps(range) } && blob?.isReadable(range) ?? false
+    }
   }
 
   let id: FileID

@@ -13,15 +13,19 @@ public struct HTTPRequest: Sendable {
   public var timeout: Duration?
   /// A body of megabytes is expected: a large receive buffer pays.
   public var isBulk: Bool
+  /// Goes over a connection of its own, which carried nothing before.
+  public var isFresh: Bool
 
   public init(
-    _ method: Method, url: String, headers: [HTTPField] = [], timeout: Duration? = nil, isBulk: Bool = false
+    _ method: Method, url: String, headers: [HTTPField] = [], timeout: Duration? = nil, isBulk: Bool = false,
+    isFresh: Bool = false
   ) {
     self.method = method
     self.url = url
     self.headers = headers
     self.timeout = timeout
     self.isBulk = isBulk
+    self.isFresh = isFresh
   }
 }
 

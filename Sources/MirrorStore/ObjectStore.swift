@@ -65,6 +65,8 @@ public struct ObjectHead: Sendable {
   /// The bytes that follow, `[start, end)`, within `[0, revision.size)`.
   public let start: Int64
   public let end: Int64
+  /// A checksum at the end of these bytes tells whether all of them were right: nobody should see them before.
+  public var isProvenAtEnd = false
 
   public init(metadata: ObjectMetadata, start: Int64, end: Int64) {
     self.metadata = metadata

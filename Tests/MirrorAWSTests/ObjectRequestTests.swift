@@ -171,19 +171,32 @@ struct ObjectRequestTests {
     let md5 = "\"5eb63bbbe01eeed093cb22bb8f5acdc3\""
     let sha256 = "uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek="
     let sha1 = "Kq5sNclPz7QV2+lfQIuc6R7oRu0="
-    let damaged: [ScriptedAnswer] = [
-      .object("hello worlD", etag: md5),
-      .object(
-        "hello worlD", etag: "\"x-2\"",
-        fields: [("x-amz-checksum-sha256", sha256), ("x-amz-checksum-type", "FULL_OBJECT")]),
-      .object(
-        "hello worlD", etag: "\"x-2\"", fields: [("x-amz-checksum-sha1", sha1), ("x-amz-checksum-type", "FULL_OBJECT")]
-      ),
-    ]
+    let checks = [("crc32", "DUoRhQ=="), ("crc32c", "yZRlqg=="), ("crc64nvme", "jSnVw/bqjr4=")]
+    let damaged: [ScriptedAnswer] =
+      [
+        .object("hello worlD", etag: md5),
+        .object(
+          "hello worlD", etag: "\"x-2\"",
+          fields: [("x-amz-checksum-sha256", sha256), ("x-amz-checksum-type", "FULL_OBJECT")]),
+        .object(
+          "hello worlD", etag: "\"x-2\"",
+          fields: [("x-amz-checksum-sha1", sha1), ("x-amz-checksum-type", "FULL_OBJECT")]
+        ),
+      ]
+      + checks.map { name, value in
+        .object(
+          "hello worlD", etag: "\"x-2\"",
+          fields: [("x-amz-checksum-\(name)", value), ("x-amz-checksum-type", "FULL_OBJECT")])
+      }
     for answer in damaged {
-      let store = try makeStore(ScriptedClient(answer))
+      let client = ScriptedClient(answer)
+      let store = try makeStore(client)
       let error = await storeError { _ = try await store.get(GetRequest(key: key), into: CollectingSink()) }
       #expect(error?.code == .checksumMismatch)
+      #expect(error?.message.contains("should be") == true && error?.subject == "bucket/dir/a b")
+      // Whoever asks again does so over another connection, once.
+      _ = await storeError { _ = try await store.get(GetRequest(key: key), into: CollectingSink()) }
+      #expect(client.requests.map(\.isFresh) == [false, true])
       var sound = answer
       sound.body = Array("hello world".utf8)
       guard
