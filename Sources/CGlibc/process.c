@@ -33,6 +33,29 @@ int cglibc_spawn_session(const char *path, char *const argv[], int report) {
   return error ? -error : child;
 }
 
+int cglibc_spawn_reading(char *const argv[], int output) {
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t actions;
+  sigset_t none, pipes;
+  pid_t child = 0;
+  sigemptyset(&none);
+  sigemptyset(&pipes);
+  sigaddset(&pipes, SIGPIPE);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &pipes);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error ? -error : child;
+}
+
 static void crashed(int signal) {
   char line[] = "s3mirror: crashed by signal 00\n";
   line[28] = (char)('0' + signal / 10);

@@ -27,6 +27,7 @@ public struct Errno: Error, RawRepresentable, Hashable, Sendable, CustomStringCo
   public static let notConnected = Errno(rawValue: ENOTCONN)
   public static let busy = Errno(rawValue: EBUSY)
   public static let permission = Errno(rawValue: EPERM)
+  public static let timedOut = Errno(rawValue: ETIMEDOUT)
   public static let noAttribute = Errno(rawValue: ENODATA)
 
   /// errno(3) of the call just made on this thread.

@@ -20,6 +20,9 @@ const char *cglibc_error_text(int code, char *buffer, size_t size);
 /// posix_spawn(3) of a program in a session of its own: standard input and output closed, `report` as descriptor 3,
 /// no other descriptor above 2, no blocked signals. The process id, or minus the errno.
 int cglibc_spawn_session(const char *path, char *const argv[], int report);
+/// posix_spawnp(3) of a program in a process group of its own that writes to `output`; standard input and standard error
+/// lead nowhere. The process id, or minus the errno.
+int cglibc_spawn_reading(char *const argv[], int output);
 /// Makes a crash leave one line on standard error before the default action of its signal.
 void cglibc_report_crashes(void);
 /// pthread_setname_np(3) of the calling thread.
