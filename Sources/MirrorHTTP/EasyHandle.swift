@@ -17,7 +17,6 @@ import MirrorPlatform
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_TCP_NODELAY, 1)
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout.nanosecondsClamped / 1_000_000)
     set(CURLOPT_LOW_SPEED_LIMIT, 1)
     set(CURLOPT_LOW_SPEED_TIME, settings.silenceLimit.wholeSeconds)
     set(CURLOPT_MAXAGE_CONN, settings.idleLimit.wholeSeconds)
@@ -25,6 +24,8 @@ import MirrorPlatform
     set(CURLOPT_DNS_SHUFFLE_ADDRESSES, 1)
     set(CURLOPT_USERAGENT, settings.userAgent)
     if let bundle = settings.caBundle { set(CURLOPT_CAINFO, bundle) }
+    if let certificate = settings.clientCertificate { set(CURLOPT_SSLCERT, certificate) }
+    if let key = settings.clientKey { set(CURLOPT_SSLKEY, key) }
     unsafe ccurl_set_receiver(pointer, CURLOPT_HEADERFUNCTION, receiveHeaderLine)
     unsafe ccurl_set_receiver(pointer, CURLOPT_WRITEFUNCTION, receiveBody)
   }
@@ -35,11 +36,15 @@ import MirrorPlatform
   }
 
   /// Takes a request's options; false when the URL is refused or memory is out.
-  func prepare(_ request: HTTPRequest, context: UnsafeMutableRawPointer, settings: HTTPSettings) -> Bool {
+  func prepare(_ request: WireRequest, context: UnsafeMutableRawPointer, settings: HTTPSettings) -> Bool {
     // A line end in a value would begin a header of its own.
     guard request.headers.allSatisfy({ !$0.value.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else { return false }
     guard unsafe ccurl_set_string(pointer, CURLOPT_URL, request.url) == CURLE_OK else { return false }
-    if request.method == .head { set(CURLOPT_NOBODY, 1) } else { set(CURLOPT_HTTPGET, 1) }
+    setMethod(request)
+    set(CURLOPT_CONNECTTIMEOUT_MS, (request.connectTimeout ?? settings.connectTimeout).nanosecondsClamped / 1_000_000)
+    set(CURLOPT_FRESH_CONNECT, request.isFresh ? 1 : 0)
+    // Empty: no proxy; none given: what the environment says.
+    unsafe ccurl_set_string(pointer, CURLOPT_PROXY, request.isDirect ? "" : nil)
     set(CURLOPT_BUFFERSIZE, Int64(request.isBulk ? settings.bulkBuffer : settings.smallBuffer))
 
     unsafe curl_slist_free_all(headers)
@@ -53,6 +58,24 @@ import MirrorPlatform
     unsafe ccurl_set_pointer(pointer, CURLOPT_WRITEDATA, context)
     unsafe ccurl_set_pointer(pointer, CURLOPT_PRIVATE, context)
     return true
+  }
+
+  private func setMethod(_ request: WireRequest) {
+    switch request.method {
+    case .get: set(CURLOPT_HTTPGET, 1)
+    case .head: set(CURLOPT_NOBODY, 1)
+    case .post:
+      set(CURLOPT_POST, 1)
+      unsafe ccurl_set_offset(pointer, CURLOPT_POSTFIELDSIZE_LARGE, Int64(request.body.count))
+      unsafe request.body.withUnsafeBytes { bytes in
+        _ = unsafe ccurl_set_pointer(
+          pointer, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      }
+    case .put:
+      // Without a body nothing is read.
+      set(CURLOPT_UPLOAD, 1)
+      unsafe ccurl_set_offset(pointer, CURLOPT_INFILESIZE_LARGE, 0)
+    }
   }
 
   /// Bytes of requests put on a connection; 0: never sent.

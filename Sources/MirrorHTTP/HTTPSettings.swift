@@ -15,6 +15,9 @@ public struct HTTPSettings: Sendable {
   public var pooledConnections = 64
   /// A PEM file of trusted authorities in place of the system's.
   public var caBundle: String?
+  /// PEM files of what this side shows for itself, where a server asks for it.
+  public var clientCertificate: String?
+  public var clientKey: String?
   public var userAgent = "s3mirror"
   /// Receive buffers, bytes.
   public var smallBuffer = 64 << 10

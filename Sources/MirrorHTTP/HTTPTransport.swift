@@ -28,6 +28,10 @@ public final class HTTPTransport: HTTPClient {
   public func perform(
     _ request: HTTPRequest, handler: any HTTPResponseHandler
   ) async throws(HTTPError) -> HTTPSummary {
+    try await perform(WireRequest(request), handler: handler)
+  }
+
+  func perform(_ request: WireRequest, handler: any HTTPResponseHandler) async throws(HTTPError) -> HTTPSummary {
     let transfer = Transfer(request, handler)
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in

@@ -7,7 +7,7 @@ import Synchronization
 final class Transfer: @unchecked Sendable {
   typealias Outcome = Result<HTTPSummary, HTTPError>
 
-  let request: HTTPRequest
+  let request: WireRequest
   let isCancelled = Atomic(false)
   private let handler: any HTTPResponseHandler
   private var waiter: CheckedContinuation<Outcome, Never>?
@@ -21,7 +21,7 @@ final class Transfer: @unchecked Sendable {
   /// When an answer must have begun; time spent waiting for a connection counts.
   let deadline: Instant?
 
-  init(_ request: HTTPRequest, _ handler: any HTTPResponseHandler) {
+  init(_ request: WireRequest, _ handler: any HTTPResponseHandler) {
     self.request = request
     self.handler = handler
     deadline = request.timeout.map { SystemClock().now() + $0 }
