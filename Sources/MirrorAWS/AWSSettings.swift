@@ -7,12 +7,14 @@ public struct AWSSettings: Hashable, Sendable {
   public var caBundle: String?
   /// AWS_MAX_ATTEMPTS or max_attempts: attempts in all, at least 1.
   public var maximumAttempts: Int?
-  /// `addressing_style`: true for `path`, false for `virtual`.
-  public var pathStyle: Bool?
+  /// Path style by `addressing_style`: true for `path`, false for `virtual`.
+  public var options: EndpointOptions
   public var requesterPays: Bool
+  /// Endpoint URLs of environment and files are not to be used.
+  let ignoresURLs: Bool
 
   public init(environment: [String: String], profile: AWSProfile?) {
-    let ignoresURLs =
+    ignoresURLs =
       (environment.nonEmpty("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") ?? profile?["ignore_configured_endpoint_urls"])?
       .lowercased() == "true"
     region = environment.nonEmpty("AWS_REGION", "AWS_DEFAULT_REGION") ?? profile?.region
@@ -21,11 +23,26 @@ public struct AWSSettings: Hashable, Sendable {
     caBundle = environment.nonEmpty("AWS_CA_BUNDLE") ?? profile?["ca_bundle"]
     maximumAttempts = (environment.nonEmpty("AWS_MAX_ATTEMPTS") ?? profile?["max_attempts"]).flatMap { Int($0) }
       .flatMap { $0 >= 1 ? $0 : nil }
+    options = EndpointOptions(environment: environment, profile: profile)
+    requesterPays = environment.nonEmpty("AWS_REQUEST_PAYER")?.lowercased() == "requester"
+  }
+}
+
+extension EndpointOptions {
+  init(environment: [String: String], profile: AWSProfile?) {
+    func flag(_ variable: String, _ keys: String...) -> Bool? {
+      let text = environment.nonEmpty(variable) ?? keys.lazy.compactMap { profile?[$0] }.first
+      return text.map { $0.lowercased() == "true" }
+    }
+    self.init(
+      dualStack: flag("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint", "s3.use_dualstack_endpoint") ?? false,
+      fips: flag("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint") ?? false,
+      accelerate: flag("AWS_S3_USE_ACCELERATE_ENDPOINT", "s3.use_accelerate_endpoint") ?? false,
+      followsARN: flag("AWS_S3_USE_ARN_REGION", "s3_use_arn_region", "s3.use_arn_region") ?? true)
     switch profile?["s3.addressing_style"] {
     case "path": pathStyle = true
     case "virtual": pathStyle = false
-    default: pathStyle = nil
+    default: break
     }
-    requesterPays = environment.nonEmpty("AWS_REQUEST_PAYER")?.lowercased() == "requester"
   }
 }

@@ -21,8 +21,10 @@ public struct Endpoint: Hashable, Sendable {
   /// The Host header.
   public var host: String { address.hostHeader }
 
-  /// `customURL` comes from the user (`http[s]://host[:port][/base]`); `pathStyle` nil decides by the rules.
-  public init(bucket: String, region: String, customURL: String? = nil, pathStyle: Bool? = nil) throws(EndpointError) {
+  /// `customURL` comes from the user (`http[s]://host[:port][/base]`).
+  public init(
+    bucket: String, region: String, customURL: String? = nil, options: EndpointOptions = EndpointOptions()
+  ) throws(EndpointError) {
     guard !bucket.isEmpty else { throw EndpointError("no bucket was named") }
     let isARN = bucket.hasPrefix("arn:")
     if bucket.hasSuffix("--x-s3") || bucket.hasSuffix("--xa-s3") {
@@ -30,9 +32,10 @@ public struct Endpoint: Hashable, Sendable {
     }
     if let customURL {
       guard !isARN else { throw EndpointError("an access point ARN can't go with an endpoint URL") }
+      try options.checkCustom()
       let (address, base) = try HostAddress.parse(url: customURL)
       let asPath =
-        pathStyle ?? true || address.isLiteral || address.isLoopback
+        options.pathStyle ?? true || address.isLiteral || address.isLoopback
         || !Self.isLabel(bucket, allowingDots: address.scheme == "http")
       self.address = asPath ? address : address.prefixed(bucket)
       path = base + (asPath ? "/" + percentEncoded(bucket.utf8, keepingSlash: false) : "")
@@ -44,9 +47,11 @@ public struct Endpoint: Hashable, Sendable {
 
     isCustom = false
     if isARN {
-      let point = try Self.accessPoint(arn: bucket)
+      let point = try AccessPoint(arn: bucket)
+      try point.check(region: region, options)
       domain = Self.suffix(region: point.region)
-      address = HostAddress(scheme: "https", host: "\(point.label).s3-accesspoint.\(point.region).\(domain)", port: nil)
+      let service = "s3-accesspoint\(options.fips ? "-fips" : "")\(options.dualStack ? ".dualstack" : "")"
+      address = HostAddress(scheme: "https", host: "\(point.label).\(service).\(point.region).\(domain)", port: nil)
       path = ""
       signingRegion = point.region
       return
@@ -54,9 +59,10 @@ public struct Endpoint: Hashable, Sendable {
     let region = region.isEmpty ? "us-east-1" : region
     guard Self.isLabel(region, allowingDots: false) else { throw EndpointError("\(region) is no region") }
     domain = Self.suffix(region: region)
-    let service = region == "aws-global" ? "s3.\(domain)" : "s3.\(region).\(domain)"
     // A wildcard certificate covers one label, so a dotted bucket must go into the path.
-    let asPath = pathStyle ?? false || !Self.isLabel(bucket, allowingDots: false)
+    let asPath = options.pathStyle ?? false || !Self.isLabel(bucket, allowingDots: false)
+    try options.check(region: region, asPath: asPath)
+    let service = options.service(region: region, domain: domain)
     address = HostAddress(scheme: "https", host: asPath ? service : "\(bucket).\(service)", port: nil)
     path = asPath ? "/" + percentEncoded(bucket.utf8, keepingSlash: false) : ""
     signingRegion = region == "aws-global" ? "us-east-1" : region
@@ -72,21 +78,11 @@ public struct Endpoint: Hashable, Sendable {
   }
 
   /// A name that may stand before a host: lower case, digits, hyphens, 3 to 63 long.
-  private static func isLabel(_ name: String, allowingDots: Bool) -> Bool {
+  static func isLabel(_ name: String, allowingDots: Bool) -> Bool {
     let isAlphanumeric = { (byte: UInt8) in (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) }
     return (3...63).contains(name.utf8.count)
       && name.utf8.allSatisfy { isAlphanumeric($0) || $0 == 0x2D || (allowingDots && $0 == 0x2E) }
       && name.utf8.first.map(isAlphanumeric) ?? false && name.utf8.last.map(isAlphanumeric) ?? false
-  }
-
-  /// `arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME` (or `:NAME`).
-  private static func accessPoint(arn: String) throws(EndpointError) -> (label: String, region: String) {
-    let parts = arn.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
-    let resource = parts.last?.split(whereSeparator: { $0 == "/" || $0 == ":" }).map(String.init) ?? []
-    guard parts.count == 6, parts[2] == "s3", isLabel(parts[3], allowingDots: false), resource.count == 2,
-      resource[0] == "accesspoint", isLabel("\(resource[1])-\(parts[4])", allowingDots: false)
-    else { throw EndpointError("\(arn) is not an access point that can be mounted") }
-    return ("\(resource[1])-\(parts[4])", parts[3])
   }
 
   /// A host that credentials may be sent to: the domain itself or a name in it.

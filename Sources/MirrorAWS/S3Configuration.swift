@@ -7,25 +7,27 @@ public struct S3Configuration: Sendable {
   public var endpointURL: String?
   /// Nil: us-east-1 until the bucket says otherwise.
   public var region: String?
-  /// Nil: by the rules of `Endpoint`.
-  public var pathStyle: Bool?
+  public var options: EndpointOptions
   /// Sends x-amz-request-payer: the caller pays for what a bucket's owner would.
   public var requesterPays: Bool
+  /// The account that must own the bucket: AWS refuses every request where another does.
+  public var expectedOwner: String?
   public var credentials: any CredentialProvider
 
   public init(
-    bucket: String, endpointURL: String? = nil, region: String? = nil, pathStyle: Bool? = nil,
-    requesterPays: Bool = false, credentials: any CredentialProvider
+    bucket: String, endpointURL: String? = nil, region: String? = nil, options: EndpointOptions = EndpointOptions(),
+    requesterPays: Bool = false, expectedOwner: String? = nil, credentials: any CredentialProvider
   ) {
     self.bucket = bucket
     self.endpointURL = endpointURL
     self.region = region
-    self.pathStyle = pathStyle
+    self.options = options
     self.requesterPays = requesterPays
+    self.expectedOwner = expectedOwner
     self.credentials = credentials
   }
 
   func endpoint(region other: String? = nil) throws(EndpointError) -> Endpoint {
-    try Endpoint(bucket: bucket, region: other ?? region ?? "", customURL: endpointURL, pathStyle: pathStyle)
+    try Endpoint(bucket: bucket, region: other ?? region ?? "", customURL: endpointURL, options: options)
   }
 }

@@ -14,7 +14,7 @@ public final class S3Store: ObjectStore {
   let site: S3Site
   let keys = SigningKeys()
   let classes = KnownClasses()
-  let evidence: TagEvidence
+  let proof: S3Proof
 
   /// Throws where no address can be made of the configuration; nothing is sent.
   public init(
@@ -28,7 +28,7 @@ public final class S3Store: ObjectStore {
     self.log = log
     let endpoint = try configuration.endpoint()
     site = S3Site(endpoint)
-    evidence = TagEvidence(isPromised: !endpoint.isCustom)
+    proof = S3Proof(tagsArePromised: !endpoint.isCustom)
   }
 
   /// The region that signatures name now.
@@ -57,6 +57,9 @@ public final class S3Store: ObjectStore {
       operation: operation, subject: subject, kind: kind, method: kind == .head ? .head : .get, key: key,
       deadline: deadline)
     if configuration.requesterPays { question.headers.append(HTTPField("x-amz-request-payer", "requester")) }
+    if let owner = configuration.expectedOwner {
+      question.headers.append(HTTPField("x-amz-expected-bucket-owner", owner))
+    }
     return question
   }
 }

@@ -23,16 +23,18 @@ struct Assembly: Sendable {
 
   init(_ settings: MountSettings, _ place: MountPlace, log: Log) throws(CommandFailure) {
     let clock = SystemClock()
-    let origin = OriginSettings(settings, clock: clock, log: log)
+    let origin = OriginSettings(settings)
     ledger = Ledger(prices: settings.prices, prefix: settings.source.prefix, clock: clock)
     do throws(Errno) { transport = try HTTPTransport(origin.transport) } catch {
       throw CommandFailure(.failure, "can't start the transfer thread: \(error)")
     }
     let store: S3Store
     do throws(EndpointError) {
-      store = try S3Store(configuration: origin.s3, transport: transport, ledger: ledger, clock: clock, log: log)
+      store = try S3Store(
+        configuration: origin.s3(transport, clock: clock, log: log), transport: transport, ledger: ledger, clock: clock,
+        log: log)
     } catch { throw CommandFailure(.usage, "source '\(settings.source.written)': \(error)") }
-    endpoint = origin.s3.endpointURL ?? "https://\(store.endpointHost)"
+    endpoint = origin.endpointURL ?? "https://\(store.endpointHost)"
     do throws(CacheError) {
       cache = try Cache.open(settings.cacheConfiguration(place, endpoint: origin.name), clock: clock, log: log)
     } catch {

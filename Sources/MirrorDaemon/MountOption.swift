@@ -49,6 +49,25 @@ private let origin: [MountOption] = [
   MountOption("path-style", nil, "put the bucket into the path of the URL, not into the host name") { settings, _ in
     settings.pathStyle = true
   },
+  MountOption("requester-pays", nil, "agree to pay for requests and bytes of a bucket whose owner does not") {
+    settings, _ in settings.requesterPays = true
+  },
+  MountOption("expected-owner", "ACCOUNT", "refuse to read a bucket that another account than this one owns") {
+    (settings, text) throws(OptionProblem) in
+    guard text.utf8.count == 12, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      throw OptionProblem("an account has twelve digits")
+    }
+    settings.expectedOwner = text
+  },
+  MountOption("ca-bundle", "FILE", "trusted authorities (PEM) in place of the system's") {
+    (settings, text) throws(OptionProblem) in settings.caBundle = try readable(text)
+  },
+  MountOption("client-cert", "FILE", "a certificate (PEM) to show to a server that asks for one") {
+    (settings, text) throws(OptionProblem) in settings.clientCertificate = try readable(text)
+  },
+  MountOption("client-key", "FILE", "its private key (PEM), where it is not in the same file") {
+    (settings, text) throws(OptionProblem) in settings.clientKey = try readable(text)
+  },
   MountOption("part-size", "SIZE", "bytes of one request for a part of an object (default 8MiB)") {
     (settings, text) throws(OptionProblem) in
     settings.partSize = try size(text, in: (1 << 20)...(1 << 30))
@@ -169,6 +188,13 @@ private func size(_ text: String, in range: ClosedRange<Int64>) throws(OptionPro
     throw OptionProblem("it must lie between \(ByteCount(range.lowerBound)) and \(ByteCount(range.upperBound))")
   }
   return size.bytes
+}
+
+/// An absolute path: a daemon has another working directory.
+private func readable(_ path: String) throws(OptionProblem) -> String {
+  let path = absolutePath(path)
+  do throws(Errno) { _ = try FileSystem.read(path) } catch { throw OptionProblem("it can't be read: \(error)") }
+  return path
 }
 
 private func duration(_ text: String) throws(OptionProblem) -> Duration {

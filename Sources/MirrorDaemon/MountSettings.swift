@@ -14,6 +14,11 @@ public struct MountSettings: Sendable {
   public var profile: String?
   public var anonymous = false
   public var pathStyle = false
+  public var requesterPays = false
+  public var expectedOwner: String?
+  public var caBundle: String?
+  public var clientCertificate: String?
+  public var clientKey: String?
   public var partSize: Int64 = 8 << 20
   public var maximumConnections: Int?
 

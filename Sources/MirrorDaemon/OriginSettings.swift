@@ -5,28 +5,47 @@ import MirrorPlatform
 import MirrorStore
 
 struct OriginSettings: Sendable {
-  let s3: S3Configuration
+  /// All of it but who asks.
+  private let bucket: S3Configuration
+  private let environment: [String: String]
+  private let profile: String?
+  private let isAnonymous: Bool
   let transport: HTTPSettings
   /// Attempts of one request in all.
   let retries: RetryPolicy
   /// Names the endpoint for the cache, whatever the region: a bucket's name is unique in a partition of AWS.
   let name: String
 
-  init(_ settings: MountSettings, clock: SystemClock, log: Log) {
-    let environment = ProcessEnvironment.read()
+  var endpointURL: String? { bucket.endpointURL }
+
+  /// `exchanger` asks the services that hand out credentials.
+  func s3(_ exchanger: any HTTPExchanger, clock: SystemClock, log: Log) -> S3Configuration {
+    var s3 = bucket
+    if !isAnonymous {
+      s3.credentials = StandardCredentials(
+        environment: environment, profile: profile, exchanger: exchanger, clock: clock, log: log)
+    }
+    return s3
+  }
+
+  init(_ settings: MountSettings) {
+    environment = ProcessEnvironment.read()
+    profile = settings.profile
+    isAnonymous = settings.anonymous
     let source = AWSProfileSource(environment: environment, profile: settings.profile)
     let aws = AWSSettings(environment: environment, profile: source.read())
-    let credentials: any CredentialProvider =
-      settings.anonymous
-      ? AnonymousCredentials()
-      : CredentialChain.standard(environment: environment, profile: settings.profile, clock: clock, log: log)
     let url = settings.endpointURL ?? aws.endpointURL
     let region = settings.region ?? aws.region
-    s3 = S3Configuration(
-      bucket: settings.source.bucket, endpointURL: url, region: region,
-      pathStyle: settings.pathStyle ? true : aws.pathStyle, requesterPays: aws.requesterPays, credentials: credentials)
+    var options = aws.options
+    if settings.pathStyle { options.pathStyle = true }
+    bucket = S3Configuration(
+      bucket: settings.source.bucket, endpointURL: url, region: region, options: options,
+      requesterPays: settings.requesterPays || aws.requesterPays, expectedOwner: settings.expectedOwner,
+      credentials: AnonymousCredentials())
     var transport = HTTPSettings()
-    transport.caBundle = aws.caBundle
+    transport.caBundle = settings.caBundle ?? aws.caBundle
+    transport.clientCertificate = settings.clientCertificate
+    transport.clientKey = settings.clientKey
     transport.userAgent = "s3mirror/\(programVersion)"
     if let connections = settings.maximumConnections {
       transport.maximumConnections = connections

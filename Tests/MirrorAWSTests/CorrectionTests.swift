@@ -149,7 +149,7 @@ struct CorrectionTests {
 
   @Test func `no identity is an error that names the sources, and nothing is sent`() async throws {
     let client = ScriptedClient(.object("body"))
-    let store = try makeStore(client, credentials: CredentialChain([EnvironmentCredentials([:])]))
+    let store = try makeStore(client, credentials: nobody)
     let error = await storeError { _ = try await store.get(get, into: CollectingSink()) }
     #expect(error?.code == .credentials && error?.message.contains("environment") == true)
     #expect(client.requests.isEmpty)

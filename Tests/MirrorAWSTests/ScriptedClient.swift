@@ -104,6 +104,17 @@ final class RotatingCredentials: CredentialProvider {
   }
 }
 
+/// No service answers.
+struct NoServices: HTTPExchanger {
+  func exchange(_ request: HTTPExchange) async throws(HTTPError) -> HTTPReply {
+    throw HTTPError(.connection, message: "no services here")
+  }
+}
+
+/// No identity at all.
+let nobody = StandardCredentials(
+  environment: ["HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true"], exchanger: NoServices())
+
 let testCredentials = FixedCredentials(Credentials(accessKeyID: "testaccess", secretAccessKey: "testsecret"))
 
 func makeStore(

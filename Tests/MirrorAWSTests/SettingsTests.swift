@@ -78,7 +78,7 @@ struct SettingsTests {
       values: ["region": "r1", "endpoint_url": "http://p", "max_attempts": "7", "s3.addressing_style": "virtual"])
     let plain = AWSSettings(environment: [:], profile: profile)
     #expect(plain.region == "r1" && plain.endpointURL == "http://p" && plain.maximumAttempts == 7)
-    #expect(plain.pathStyle == false)
+    #expect(plain.options.pathStyle == false)
     let settings = AWSSettings(
       environment: [
         "AWS_REGION": "r2", "AWS_DEFAULT_REGION": "r3", "AWS_ENDPOINT_URL": "http://e",
@@ -91,23 +91,12 @@ struct SettingsTests {
       AWSSettings(environment: ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"], profile: profile).endpointURL == nil)
   }
 
-  @Test func `the environment's keys come first, unless a caller names a profile`() async throws {
-    let home = try home(credentials: "[default]\naws_access_key_id=F\naws_secret_access_key=f\n")
-    let environment = ["HOME": home.path, "AWS_ACCESS_KEY_ID": "E", "AWS_SECRET_ACCESS_KEY": "e"]
-    let first = try await CredentialChain.standard(environment: environment).identity()
-    #expect(first?.credentials?.accessKeyID == "E")
-    let named = try await CredentialChain.standard(environment: environment, profile: "default").identity()
-    #expect(named?.credentials?.accessKeyID == "F")
-  }
-
-  @Test func `half a key pair, a missing profile and no source are errors that say so`() async throws {
+  @Test func `no source is an error that says what was looked at`() async throws {
     let home = try home()
-    let half = CredentialChain.standard(environment: ["HOME": home.path, "AWS_ACCESS_KEY_ID": "E"])
-    await #expect(throws: CredentialError.self) { try await half.identity() }
-    let unknown = CredentialChain.standard(environment: ["HOME": home.path], profile: "nope")
-    await #expect(throws: CredentialError.self) { try await unknown.identity() }
+    let nobody = StandardCredentials(
+      environment: ["HOME": home.path, "AWS_EC2_METADATA_DISABLED": "true"], exchanger: NoServices())
     do {
-      _ = try await CredentialChain.standard(environment: ["HOME": home.path]).identity()
+      _ = try await nobody.identity()
       Issue.record("an identity out of nothing")
     } catch {
       #expect("\(error)".contains("environment") && "\(error)".contains("profile default"))
@@ -118,8 +107,9 @@ struct SettingsTests {
     let home = try home(credentials: "[default]\naws_access_key_id=K1\naws_secret_access_key=s1\n")
     let path = home.file(".aws/credentials")
     let clock = ManualClock()
-    let provider = ProfileCredentials(AWSProfileSource(environment: ["HOME": home.path]), clock: clock)
+    let provider = StandardCredentials(environment: ["HOME": home.path], exchanger: NoServices(), clock: clock)
     #expect(try await provider.identity()?.credentials?.accessKeyID == "K1")
+    #expect(provider.name == "profile default")
     try FileSystem.write(
       Array("[default]\naws_access_key_id=K2\naws_secret_access_key=s2\n".utf8), to: path, mode: 0o600)
     #expect(try await provider.identity()?.credentials?.accessKeyID == "K1")

@@ -80,6 +80,8 @@ extension FakeS3 {
     public var pageSize = 1000
     /// 403 to a request without the parts of a version 4 signature.
     public var requiresSignature = false
+    /// 400 ExpiredToken to keys that this says no to.
+    public var accepts: (@Sendable (_ accessKey: String) -> Bool)?
     /// Seconds by which the server's clock is ahead of this machine's; a signature more than 15 minutes off is refused.
     public var clockAhead: Int64 = 0
     /// False: NoSuchBucket.

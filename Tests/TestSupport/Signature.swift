@@ -32,3 +32,40 @@ struct Signature {
     return fields
   }
 }
+
+extension Signature {
+  /// Whether a request is signed with the secret that goes with its key, for a service, any region.
+  static func isRight(
+    _ request: FakeIdentity.Request, service: String, secret: (String) -> String?
+  ) -> Bool {
+    guard let header = request.fields["authorization"], header.hasPrefix("AWS4-HMAC-SHA256 "),
+      let stamp = request.fields["x-amz-date"]
+    else { return false }
+    var parts: [String: String] = [:]
+    for part in header.dropFirst(17).split(separator: ",") {
+      let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+      if pair.count == 2 { parts[String(pair[0])] = String(pair[1]) }
+    }
+    let scope = (parts["Credential"] ?? "").split(separator: "/").map(String.init)
+    guard scope.count == 5, scope[3] == service, scope[1] == String(stamp.prefix(8)), let secret = secret(scope[0]),
+      let names = parts["SignedHeaders"]
+    else { return false }
+    let lines = names.split(separator: ";").map { "\($0):\(request.fields[String($0)] ?? "")\n" }.joined()
+    let hash = hexadecimal(Digest.value(.sha256, of: request.body))
+    let canonical = "\(request.method)\n\(request.path)\n\n\(lines)\n\(names)\n\(hash)"
+    let digest = hexadecimal(Digest.value(.sha256, of: Array(canonical.utf8)))
+    let text = "AWS4-HMAC-SHA256\n\(stamp)\n\(scope.dropFirst().joined(separator: "/"))\n\(digest)"
+    var key = Array("AWS4\(secret)".utf8)
+    for part in scope.dropFirst() { key = hmacSHA256(key: key, Array(part.utf8)) }
+    return hexadecimal(hmacSHA256(key: key, Array(text.utf8))) == parts["Signature"]
+  }
+
+  /// Signed within 15 minutes of `now`.
+  static func isTimely(_ request: FakeIdentity.Request, now: Int64) -> Bool {
+    let stamp = Array(request.fields["x-amz-date"] ?? "")
+    guard stamp.count == 16 else { return false }
+    func part(_ from: Int, _ count: Int) -> String { String(stamp[from..<(from + count)]) }
+    let text = "\(part(0, 4))-\(part(4, 2))-\(part(6, 2))T\(part(9, 2)):\(part(11, 2)):\(part(13, 2))Z"
+    return Timestamp(rfc3339: text).map { abs($0.seconds - now) <= 900 } ?? false
+  }
+}
