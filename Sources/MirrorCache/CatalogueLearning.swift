@@ -22,6 +22,7 @@ extension CatalogueSession {
     case .directoryRemoved(let key):
       try store.removeDirectory(key)
       for blob in try store.blobs(below: key) { try letGo(blob.id, blob.bytes, store) }
+    case .absent(let key, let until): try store.putAbsence(key, until, now: shelf.clock.wall())
     }
   }
 

@@ -17,7 +17,8 @@ extension Catalogue {
     }
   }
 
-  /// Forgets when the origin vouched for a key, or for all below it where it is a directory; how many objects it was.
+  /// Forgets when the origin vouched for a key or for its absence, or for all below it where it is a directory; how many
+  /// names it was.
   public func markStale(_ key: ObjectKey) async -> Int {
     await ask(0) { session in
       session.commit()
@@ -60,9 +61,15 @@ extension CatalogueStore {
     objects.bind(4, parts.name)
     try objects.run()
     let count = connection.changes
+    let absences = try statement(.removeAbsencesBelow)
+    bindRange(absences, below)
+    absences.bind(3, parts.parent)
+    absences.bind(4, parts.name)
+    try absences.run()
+    let absent = connection.changes
     let directories = try statement(.staleDirectories)
     bindRange(directories, below)
     try directories.run()
-    return count
+    return count + absent
   }
 }

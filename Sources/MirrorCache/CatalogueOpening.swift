@@ -96,6 +96,7 @@ extension OpenCatalogue {
     try store.setMeta(.next, firstID + idsAtOnce)
     try store.connection.execute(
       Schema.foldLedger(before: clock.wall().seconds / 86400 - Schema.daysByPrefix))
+    try store.dropAbsences(now: clock.wall())
     try store.connection.execute("COMMIT")
     return OpenCatalogue(
       store: store, wasUnclean: wasUnclean, era: era, totals: totals, firstID: firstID, lastUsed: lastUsed)

@@ -5,6 +5,8 @@ import MirrorStore
 /// Prepared statements over an open catalogue.
 final class CatalogueStore {
   let connection: Connection
+  /// Since absences that are over were last dropped.
+  var absencesPut = 0
   private var prepared: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
 
   init(_ connection: Connection) { self.connection = connection }
@@ -77,6 +79,8 @@ extension CatalogueStore {
         return false
       }
       before = found
+    } else {
+      try removeAbsence(key)
     }
     let query = try statement(.putObject)
     bind(query, key)
@@ -135,9 +139,11 @@ extension CatalogueStore {
     children.bind(1, key.bytes[...])
     var directories: [ObjectKey] = []
     while try children.step() { directories.append(ObjectKey(children.bytes(0))) }
-    if !isKnown && objects.isEmpty && directories.isEmpty { return nil }
+    let absences = try self.absences(in: key)
+    if !isKnown && objects.isEmpty && directories.isEmpty && absences.isEmpty { return nil }
     return CatalogueDirectory(
-      listed: listed.map { WallTime(milliseconds: $0) }, objects: objects, directories: directories)
+      listed: listed.map { WallTime(milliseconds: $0) }, objects: objects, directories: directories,
+      absences: absences)
   }
 
   private func objects(in directory: ObjectKey) throws(SQLiteError) -> [CatalogueObject] {
@@ -166,6 +172,7 @@ extension CatalogueStore {
     query.bind(2, KeyParts.parent(ofDirectory: key).map { Array($0) })
     query.bind(3, listed?.milliseconds)
     try query.run()
+    if !key.bytes.isEmpty { try removeAbsence(ObjectKey(Array(key.bytes.dropLast()))) }
   }
 
   func removeDirectory(_ key: ObjectKey) throws(SQLiteError) {

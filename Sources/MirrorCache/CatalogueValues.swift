@@ -21,6 +21,8 @@ public enum CatalogueChange: Sendable {
   case contents(ObjectKey, names: [[UInt8]], listed: WallTime)
   /// The directory is gone with all below it.
   case directoryRemoved(ObjectKey)
+  /// Neither a key nor a directory of this name (without its `/`) exists, and until then none is looked for.
+  case absent(ObjectKey, until: WallTime)
 }
 
 /// A key as it was last known.
@@ -43,6 +45,14 @@ public struct CatalogueDirectory: Hashable, Sendable {
   public let objects: [CatalogueObject]
   /// Child directories, in key order, each with its trailing `/`.
   public let directories: [ObjectKey]
+  /// Names that are known to be absent.
+  public let absences: [CatalogueAbsence]
+}
+
+/// A name that does not exist, as it was last known.
+public struct CatalogueAbsence: Hashable, Sendable {
+  public let name: [UInt8]
+  public let until: WallTime
 }
 
 /// A key as the tables have it: the directory up to its last `/`, and the rest.

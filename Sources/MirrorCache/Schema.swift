@@ -2,7 +2,7 @@
 import MirrorStore
 
 enum Schema {
-  static let version: Int64 = 3
+  static let version: Int64 = 4
 
   /// For each connection that writes. The page cache is small: what is hot lies in memory above.
   static let settings = """
@@ -32,6 +32,14 @@ enum Schema {
     CREATE INDEX blobs_used ON blobs(used) WHERE pinned = 0;
     CREATE TABLE pins(prefix BLOB PRIMARY KEY) WITHOUT ROWID;
     \(ledger)
+    \(absences)
+    """
+
+  /// Names that do not exist, and until when that is believed.
+  private static let absences = """
+    CREATE TABLE absences(
+      parent BLOB NOT NULL, name BLOB NOT NULL, until INTEGER NOT NULL, PRIMARY KEY(parent, name)) WITHOUT ROWID;
+    CREATE INDEX absences_until ON absences(until);
     """
 
   /// One row of requests that cost the same, by UTC day and prefix, and the prices that differ from the usual.
@@ -42,9 +50,10 @@ enum Schema {
     CREATE TABLE prices(name TEXT PRIMARY KEY, usd TEXT NOT NULL) WITHOUT ROWID;
     """
 
-  /// From version 1, whose ledger knew sums by day, or 2, which did not know what objects say of their freshness.
+  /// From version 1, whose ledger knew sums by day, 2, which did not know what objects say of their freshness, or 3,
+  /// which did not remember absent names.
   static func upgrade(from version: Int64) -> String {
-    (version < 2 ? ledgerUpgrade : "") + "ALTER TABLE objects ADD COLUMN said TEXT;"
+    (version < 2 ? ledgerUpgrade : "") + (version < 3 ? "ALTER TABLE objects ADD COLUMN said TEXT;" : "") + absences
   }
 
   private static let ledgerUpgrade = """
@@ -109,6 +118,7 @@ enum Query: Int, CaseIterable {
   case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
   case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins,
     pinBlobs, readPins
+  case findAbsence, putAbsence, removeAbsence, absencesIn, removeAbsencesBelow, removeAbsencesOver, removeExcess
   case addLedger, readLedger, removePrices, addPrice, readPrices
 
   var sql: String {
@@ -165,6 +175,20 @@ enum Query: Int, CaseIterable {
       """
       UPDATE blobs SET pinned = \(Schema.isPinned("parent", "name"))
       WHERE CAST(parent || name AS BLOB) >= ?1 AND (?2 IS NULL OR CAST(parent || name AS BLOB) < ?2)
+      """
+    case .findAbsence: "SELECT until FROM absences WHERE parent = ?1 AND name = ?2"
+    case .putAbsence: "INSERT OR REPLACE INTO absences VALUES(?1, ?2, ?3)"
+    case .removeAbsence: "DELETE FROM absences WHERE parent = ?1 AND name = ?2"
+    case .absencesIn: "SELECT name, until FROM absences WHERE parent = ?1"
+    case .removeAbsencesBelow:
+      """
+      DELETE FROM absences WHERE parent = ?3 AND name = ?4 OR parent >= ?1 AND (?2 IS NULL OR parent < ?2)
+      """
+    case .removeAbsencesOver: "DELETE FROM absences WHERE until <= ?1"
+    case .removeExcess:
+      """
+      DELETE FROM absences WHERE (parent, name) IN
+      (SELECT parent, name FROM absences ORDER BY until DESC LIMIT -1 OFFSET ?1)
       """
     case .addLedger:
       """

@@ -5,15 +5,17 @@ import MirrorStore
 import Synchronization
 
 extension BucketMirror {
-  /// Brings in what is remembered of one name, and of the listing of its directory.
+  /// Brings in what is remembered of one name, be it that it does not exist, and of the listing of its directory.
   func recall(_ id: NameID) async {
     await recall(directory: id.directory)
     let key = state.withLock { $0.namespace.directories[id.directory].key } + id.name
     let object = await cache.catalogue.object(ObjectKey(key))
     let listing = await cache.catalogue.listing(ObjectKey(key + [0x2F]))
+    let absence = object == nil && listing == nil ? await cache.catalogue.absence(ObjectKey(key)) : nil
     change { state, _ in
       if let listing { state.remember(id, listing) }
       if let object { state.remember(object, in: id.directory, id.name[...], listed: .distantPast) }
+      if let absence { state.namespace.remember(id, absentUntil: absence) }
     }
   }
 
@@ -51,6 +53,9 @@ extension BucketMirror {
       for object in known.objects {
         state.remember(object, in: directory, object.key.bytes[key.bytes.count...], listed: listed)
       }
+      for absence in known.absences {
+        state.namespace.remember(NameID(directory: directory, name: absence.name), absentUntil: absence.until)
+      }
       // These rows need not be written again.
       state.namespace.effects.changes = []
     }
@@ -81,6 +86,15 @@ extension Namespace {
     guard case .listed(let stamp) = listing, !directories[directory].hasListing else { return }
     directories[directory].hasListing = true
     directories[directory].listed = effects.instant(stamp)
+  }
+
+  /// An absence known from an earlier run. A stamp further ahead than its lifetime is that of a clock that was set back:
+  /// then all it tells is that the name was absent once.
+  mutating func remember(_ id: NameID, absentUntil stamp: WallTime) {
+    guard slot(of: id) == nil, absent[id] == nil else { return }
+    let left = stamp - effects.clocks.wall
+    let now = effects.clocks.now
+    setAbsent(id, until: left <= negativeLifetime(id) ? now + left : now, now: now)
   }
 }
 

@@ -73,10 +73,10 @@ extension BucketMirror {
     let key = ObjectKey(configuration.prefix.bytes + path)
     await recall(path: path)
     let inMemory = change { state, _ -> Int? in
-      state.namespace.expireAbsences(below: key.bytes)
-      guard let (directory, slot) = state.namespace.place(ofPath: path[...]) else { return nil }
-      guard let slot else { return state.namespace.expire(directory) }
-      return state.namespace.expire(directory, state.namespace.directories[directory].table.name(slot))
+      let absent = state.namespace.expireAbsences(below: key.bytes)
+      guard let (directory, slot) = state.namespace.place(ofPath: path[...]) else { return absent > 0 ? absent : nil }
+      guard let slot else { return absent + state.namespace.expire(directory) }
+      return absent + state.namespace.expire(directory, state.namespace.directories[directory].table.name(slot))
     }
     let remembered = await cache.catalogue.markStale(key)
     if inMemory == nil && remembered == 0 && !path.isEmpty { return nil }

@@ -1,4 +1,5 @@
 // What a look-up can be told from memory, and what must be asked first.
+import MirrorCache
 import MirrorPlatform
 import MirrorStore
 
@@ -58,6 +59,11 @@ extension Namespace {
   mutating func noteAbsent(_ id: NameID, now: Instant) -> LookupAnswer {
     let lifetime = negativeLifetime(id)
     setAbsent(id, until: now + lifetime, now: now)
+    // A shorter one would be over before a restart could use it.
+    if lifetime >= .seconds(1) {
+      let key = ObjectKey(directories[id.directory].key + id.name)
+      effects.changes.append(.absent(key, until: effects.wall(now + lifetime)))
+    }
     return .absent(timeout: min(lifetime, Self.longestTimeout))
   }
 

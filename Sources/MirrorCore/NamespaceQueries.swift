@@ -128,10 +128,10 @@ extension Namespace {
       .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
   }
 
-  /// Absent names below a directory (or all) are unknown again.
-  mutating func expireAbsences(below key: [UInt8]) {
-    for id in absent.keys where (directories[id.directory].key + id.name).starts(with: key) {
-      forgetAbsence(id.directory, id.name[...])
-    }
+  /// Absent names below a directory (or all) are unknown again; their number.
+  mutating func expireAbsences(below key: [UInt8]) -> Int {
+    let below = absent.keys.filter { (directories[$0.directory].key + $0.name).starts(with: key) }
+    for id in below { forgetAbsence(id.directory, id.name[...]) }
+    return below.count
   }
 }

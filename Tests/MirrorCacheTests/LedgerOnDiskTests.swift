@@ -108,7 +108,8 @@ struct LedgerOnDiskTests {
     let connection = try Connection(source.directory + "/catalogue.sqlite", .readWrite)
     try connection.execute(
       """
-      DROP TABLE ledger; DROP TABLE prices; ALTER TABLE objects DROP COLUMN said; UPDATE meta SET value = 1 WHERE name = 'version';
+      DROP TABLE ledger; DROP TABLE prices; DROP TABLE absences; ALTER TABLE objects DROP COLUMN said;
+      UPDATE meta SET value = 1 WHERE name = 'version';
       CREATE TABLE ledger(
         day INTEGER PRIMARY KEY, gets INTEGER NOT NULL, heads INTEGER NOT NULL, lists INTEGER NOT NULL,
         others INTEGER NOT NULL, not_modified INTEGER NOT NULL, failed INTEGER NOT NULL, bytes INTEGER NOT NULL);
@@ -145,7 +146,7 @@ struct LedgerOnDiskTests {
     do {
       let connection = try Connection(source.directory + "/catalogue.sqlite", .readWrite)
       try connection.execute(
-        "ALTER TABLE objects DROP COLUMN said; UPDATE meta SET value = 2 WHERE name = 'version';")
+        "DROP TABLE absences; ALTER TABLE objects DROP COLUMN said; UPDATE meta SET value = 2 WHERE name = 'version';")
     }
     #expect(try test.inspector.ledger(of: source) == some)
     let again = try test.open()

@@ -102,6 +102,31 @@ struct AbsenceTests {
     }
   }
 
+  // A013
+  @Test func `a name that was looked for is not looked for again after a crash, and appears when its time is over`()
+    async throws
+  {
+    let bucket = try await RealBucket.make()
+    for name in ["d/1", "e"] { try await bucket.put(name, name) }
+    let directory = try TemporaryDirectory("cache")
+    let options = ["--freshness", "600s", "--negative-freshness", "20s"]
+    let names = ["nope", "d/nope", "none/at/all"]
+    var stage = try await bucket.mounted(options, cache: directory.file("c"))
+    for name in names { #expect(await stage.mount.errno { _ = try await stage.mount.read(name) } == .noEntry) }
+    // The work of the last five seconds may be lost in a crash.
+    try await Task.sleep(for: .seconds(5))
+    try await stage.mount.killDaemon()
+    let before = bucket.proxy.sums
+    for name in names { try await bucket.put(name, "came") }
+    stage = try await bucket.mounted(options, cache: directory.file("c"))
+    for name in names { #expect(await stage.mount.errno { _ = try await stage.mount.read(name) } == .noEntry) }
+    let explained = try await stage.mount.command(["explain", stage.mount.path("d/nope")])
+    #expect(explained.output.contains("absent"), "\(explained)")
+    #expect(bucket.proxy.sums == before)
+    let came = await eventually(within: .seconds(22)) { (try? await stage.mount.text("d/nope")) == "came" }
+    #expect(came)
+  }
+
   // A014
   @Test(arguments: [true, false])
   func `a thousand looks for what is not there cost next to nothing`(isListed: Bool) async throws {

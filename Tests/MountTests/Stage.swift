@@ -32,6 +32,10 @@ struct RealBucket {
   func delete(_ key: String) async throws { try await server.delete(name, key) }
 
   func mounted(_ options: String..., cache: String? = nil) async throws -> Stage {
+    try await mounted(options, cache: cache)
+  }
+
+  func mounted(_ options: [String], cache: String? = nil) async throws -> Stage {
     let mount = try await MountFixture.mounted(
       name, endpoint: proxy.endpoint, options: options, cache: cache, limit: .seconds(60))
     return Stage(mount: mount, origin: proxy)
