@@ -12,6 +12,9 @@ struct OpenCatalogue {
   let firstID: Int64
   /// The latest use of any blob.
   let lastUsed: Int64
+  /// Absent names that were over.
+  let absencesDropped: Int
+  let ledgerRowsJoined: Int
 }
 
 extension OpenCatalogue {
@@ -96,10 +99,12 @@ extension OpenCatalogue {
     try store.setMeta(.next, firstID + idsAtOnce)
     try store.connection.execute(
       Schema.foldLedger(before: clock.wall().seconds / 86400 - Schema.daysByPrefix))
-    try store.dropAbsences(now: clock.wall())
+    let ledgerRowsJoined = store.connection.changes
+    let absencesDropped = try store.dropAbsences(now: clock.wall())
     try store.connection.execute("COMMIT")
     return OpenCatalogue(
-      store: store, wasUnclean: wasUnclean, era: era, totals: totals, firstID: firstID, lastUsed: lastUsed)
+      store: store, wasUnclean: wasUnclean, era: era, totals: totals, firstID: firstID, lastUsed: lastUsed,
+      absencesDropped: absencesDropped, ledgerRowsJoined: ledgerRowsJoined)
   }
 
   private static func number(_ store: CatalogueStore, _ sql: String) throws(SQLiteError) -> Int64 {

@@ -1,4 +1,4 @@
-// What commands may do to a cache that no process owns: evict, pin, and clear away what nothing refers to.
+// What commands may do to a cache that no process owns: evict and pin.
 import MirrorPlatform
 public import MirrorStore
 
@@ -41,32 +41,6 @@ extension CacheInspector {
     let owner = try source.files.lock()
     defer { withExtendedLifetime(owner) {} }
     try writing(source) { (store) throws(SQLiteError) in try store.pin(prefix, isPinned) }
-  }
-
-  /// Deletes files that no row knows and copies whose key has another revision by now. The number deleted.
-  ///
-  /// - Throws: `.locked` while a process owns the cache.
-  @discardableResult
-  public func collectGarbage(_ source: CachedSource) throws(CacheError) -> Int {
-    let owner = try source.files.lock()
-    defer { withExtendedLifetime(owner) {} }
-    let blobs = source.files.blobs
-    var orphans: [Int64] = []
-    var superseded: [Int64] = []
-    _ = try reading(source) { (store) throws(SQLiteError) in
-      for name in (try? FileSystem.list(blobs)) ?? [] {
-        for id in ((try? FileSystem.list("\(blobs)/\(name)")) ?? []).compactMap({ Int64($0) }) {
-          guard SourceDirectory.blobPath(id, under: blobs) == "\(blobs)/\(name)/\(id)" else { continue }
-          switch try store.rowState(id) {
-          case .none: orphans.append(id)
-          case .superseded: superseded.append(id)
-          case .current: break
-          }
-        }
-      }
-    }
-    for id in orphans { try? FileSystem.removeFile(SourceDirectory.blobPath(id, under: blobs)) }
-    return orphans.count + (try delete(superseded, of: source))
   }
 
   /// Deletes copies: files, then rows. Call as the owner.

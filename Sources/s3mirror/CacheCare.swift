@@ -1,4 +1,4 @@
-// `cache verify` and `cache evict`.
+// `cache verify`, `cache evict` and `cache gc`.
 import MirrorCache
 import MirrorDaemon
 import MirrorPlatform
@@ -32,5 +32,43 @@ enum CacheCare {
         ]), "\(source.name): \(objects) objects deleted, \(ByteCount(bytes))")
     }
     return .done
+  }
+
+  /// What a mount has in use is left alone, and told at the end.
+  static func collectGarbage(_ query: CacheQuery) throws(CacheError) -> ExitCode {
+    var inUse: CacheError?
+    for source in try query.inspector.sources() {
+      do throws(CacheError) {
+        let garbage = try query.inspector.collectGarbage(source, limits: query.limits)
+        query.say(json(garbage, source), "\(source.name): \(text(garbage))")
+      } catch {
+        guard case .locked = error.code else { throw error }
+        inUse = error
+      }
+    }
+    if let inUse { throw inUse }
+    return .done
+  }
+
+  private static func counts(_ garbage: CacheGarbage) -> [(name: String, words: String, count: Int)] {
+    [
+      ("strayFiles", "files without a row", garbage.strayFiles),
+      ("superseded", "superseded copies", garbage.superseded),
+      ("lostCopies", "rows without a file", garbage.lostCopies),
+      ("evicted", "copies beyond the limit", garbage.evicted),
+      ("names", "forgotten names", garbage.names), ("absences", "absences that were over", garbage.absences),
+      ("ledgerRows", "joined rows of the ledger", garbage.ledgerRows),
+    ]
+  }
+
+  private static func json(_ garbage: CacheGarbage, _ source: CachedSource) -> JSON {
+    .object(
+      [("directory", .string(source.directory)), ("freedBytes", .int(garbage.freedBytes))]
+        + counts(garbage).map { ($0.name, .int(Int64($0.count))) })
+  }
+
+  private static func text(_ garbage: CacheGarbage) -> String {
+    let found = counts(garbage).filter { $0.count > 0 }.map { "\($0.count) \($0.words)" }
+    return "\(ByteCount(garbage.freedBytes)) freed" + (found.isEmpty ? "" : ": " + found.joined(separator: ", "))
   }
 }

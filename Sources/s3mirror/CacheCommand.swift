@@ -11,6 +11,8 @@ enum CacheCommand {
     + "du      bytes on disk of each directory or object below PREFIX\n"
     + "verify  reads and checks every cached byte; exit code 9 when damage is found\n"
     + "evict   deletes the copies of keys that begin with PREFIX, where no mount runs\n"
+    + "gc      deletes what is of no use any more, and the copies least recently used that go\n"
+    + "        beyond --cache-size or --min-free, where no mount runs\n"
     + "pin     keeps all that lies in PATH, a file or directory in a mount, or all keys that\n"
     + "        begin with PREFIX (also s3://BUCKET/PREFIX): it is fetched, never evicted, and\n"
     + "        while mounted kept current; without a mount that begins with the next one\n"
@@ -23,10 +25,12 @@ enum CacheCommand {
       "--freshness LIFETIME",
       "for ls: what freshFor is counted from (default 60s); a mount's own rules are not known here"
     ),
+    ("--cache-size SIZE", "for gc: what the copies of each source may take on disk"),
+    ("--min-free SIZE", "for gc: disk space to be left free"),
     ("--json", "for scripts: one object a line"),
   ]
 
-  private static let names = "ls, stat, du, verify, evict, pin, unpin or pins"
+  private static let names = "ls, stat, du, verify, evict, gc, pin, unpin or pins"
 
   private static let actions: [(name: String, run: @Sendable (CacheQuery) throws(CacheError) -> ExitCode)] = [
     ("ls", { (query) throws(CacheError) in try CacheListing.run(query) }),
@@ -34,20 +38,24 @@ enum CacheCommand {
     ("du", { (query) throws(CacheError) in try CacheTotals.usage(query) }),
     ("verify", { (query) throws(CacheError) in try CacheCare.verify(query) }),
     ("evict", { (query) throws(CacheError) in try CacheCare.evict(query) }),
+    ("gc", { (query) throws(CacheError) in try CacheCare.collectGarbage(query) }),
     ("pins", { (query) throws(CacheError) in try PinCommand.list(query) }),
   ]
 
   static let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode = { (arguments) throws(CommandFailure) in
-    let words = try Words(arguments, of: "cache", flags: ["json"], values: ["cache-dir", "freshness"])
+    let words = try Words(
+      arguments, of: "cache", flags: ["json"], values: ["cache-dir", "freshness", "cache-size", "min-free"])
     guard let first = words.positionals.first.map({ String(decoding: $0, as: UTF8.self) }) else {
       throw CommandFailure(.usage, "say what about the cache: \(names)")
     }
     if first == "pin" || first == "unpin" { return try PinCommand.run(words, pins: first == "pin") }
     guard let action = actions.first(where: { $0.name == first }) else {
-      if first == "gc" { throw CommandFailure(.usage, "this version does not have 'cache \(first)' yet") }
       let hint = suggestion(for: first, among: actions.map(\.name) + ["pin", "unpin"])
       throw CommandFailure(
         .usage, "there is no 'cache \(first)'" + (hint.isEmpty ? "; it is \(names)" : hint))
+    }
+    if first == "gc", words.positionals.count > 1 {
+      throw CommandFailure(.usage, "'cache gc' is for whole caches and takes no prefix; see 's3mirror help cache'")
     }
     let query = try CacheQuery(words)
     do throws(CacheError) { return try action.run(query) } catch { throw CommandFailure(error) }
@@ -60,6 +68,7 @@ struct CacheQuery {
   let prefix: ObjectKey
   let json: Bool
   let lifetime: Duration
+  let limits: CacheLimits
 
   init(_ words: Words) throws(CommandFailure) {
     guard words.positionals.count <= 2 else {
@@ -68,6 +77,7 @@ struct CacheQuery {
     inspector = CacheInspector(root: words.values["cache-dir"].map(absolutePath) ?? defaultCacheDirectory())
     prefix = ObjectKey(words.positionals.count == 2 ? words.positionals[1] : [])
     json = words.flags.contains("json")
+    limits = CacheLimits(size: try Self.size(words, "cache-size"), minimumFree: try Self.size(words, "min-free"))
     switch words.values["freshness"] {
     case nil: lifetime = .seconds(60)
     case "always": lifetime = .zero
@@ -78,6 +88,14 @@ struct CacheQuery {
       }
       lifetime = duration
     }
+  }
+
+  private static func size(_ words: Words, _ name: String) throws(CommandFailure) -> Int64? {
+    guard let text = words.values[name] else { return nil }
+    guard let size = ByteCount(parsing: text) else {
+      throw CommandFailure(.usage, "option '--\(name) \(text)': a size such as 500M or 10GiB")
+    }
+    return size.bytes
   }
 
   /// One line of JSON, or text.

@@ -49,7 +49,7 @@ struct Command: Sendable {
       summary: "what was asked and what it cost: by day, by prefix, this month, and next",
       options: CostCommand.options, details: CostCommand.details, run: CostCommand.run),
     Command(
-      name: "cache", usage: "ls|stat|du|verify|evict|pin|unpin|pins [--cache-dir DIR] [--json] [PREFIX]",
+      name: "cache", usage: "ls|stat|du|verify|evict|gc|pin|unpin|pins [--cache-dir DIR] [--json] [PREFIX]",
       summary: "what is cached, with a mount running or none; what is to be kept",
       options: CacheCommand.options, details: CacheCommand.details, run: CacheCommand.run),
     Command(name: "version", usage: "", summary: "which release this is", run: VersionCommand.run),

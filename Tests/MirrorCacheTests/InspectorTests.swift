@@ -155,7 +155,7 @@ struct InspectorTests {
     let stray = SourceDirectory.blobPath(77, under: cache.directory + "/blobs")
     try FileSystem.makeDirectories(#require(FileSystem.parent(of: stray)))
     try FileSystem.write([1], to: stray, mode: 0o600)
-    #expect(try inspector.collectGarbage(test.source()) == 1)
+    #expect(try inspector.collectGarbage(test.source(), clock: test.clock).strayFiles == 1)
     #expect(!exists(stray))
     #expect(try inspector.verify(test.source()).objects == 3)
   }
