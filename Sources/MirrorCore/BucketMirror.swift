@@ -85,12 +85,16 @@ public final class BucketMirror: FileTree {
   let state: Mutex<State>
   let notices = Mutex<(any KernelNotices)?>(nil)
   let sources: FileSources
+  /// Between what is fetched ahead.
+  let sleep: @Sendable (Duration) async -> Void
 
   /// `store` retries by itself; the cache stays its owner's to close.
   public init(
     configuration: MirrorConfiguration, store: any ObjectStore, cache: Cache, ledger: Ledger,
-    clock: any Clock = SystemClock(), log: Log = .none
+    clock: any Clock = SystemClock(), log: Log = .none,
+    sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) {
+    self.sleep = sleep
     self.configuration = configuration
     origin = store
     self.store = OriginBreaker(store, forcedOffline: configuration.offline, clock: clock, log: log)

@@ -96,9 +96,8 @@ extension BucketMirror {
       if missing == 0 && isFresh { continue }
       plan.files.append(PlannedFile(id: id, size: size, missing: missing))
       let parts = size <= configuration.partSize ? 1 : (missing + configuration.partSize - 1) / configuration.partSize
-      // What is stale is asked for first; the answer is the content where that is small or new.
-      let first: Int64 = isFresh || missing > 0 && size <= ValidationPlanner.wholeLimit ? 0 : 1
-      let requests = Int((missing > 0 ? parts : 0) + first)
+      // A GET for bytes also tells whether what it brings is current.
+      let requests = Int(missing > 0 ? parts : 1)
       plan.requests += requests
       plan.cost += ledger.prices.cost(
         RequestClass(.get, .success, StorageClass(storageClass)), Tally(requests: requests, bytes: missing))
@@ -127,9 +126,11 @@ extension BucketMirror {
 
   private func fetch(_ file: PlannedFile, _ tally: WarmTally) async {
     if Task.isCancelled { return }
-    var failure = await fetchOnce(file, tally)
-    // Its revision was superseded on the way: the new one is as good.
-    if failure == .stale { failure = await fetchOnce(file, tally) }
+    let failure = await ahead {
+      let failure = await fetchOnce(file, tally)
+      // Its revision was superseded on the way: the new one is as good.
+      return failure == .stale ? await fetchOnce(file, tally) : failure
+    }
     if Task.isCancelled { return }
     tally.finish(file, failure.map { WarmFailure(path: path(of: file.id), reason: $0) })
   }
@@ -141,14 +142,10 @@ extension BucketMirror {
     }
   }
 
-  /// Validates a file if it is stale, and fetches what it lacks; nil when all is here.
+  /// Fetches what a file lacks, or validates it where it lacks nothing; nil when all is here.
   private func fetchOnce(_ planned: PlannedFile, _ tally: WarmTally) async -> Errno? {
-    let place = state.withLock { state in
-      let directory = state.namespace.directories[Int(planned.id.directory)]
-      return (node: state.namespace.nodes.id(directory.node), name: Array(directory.table.name(Int(planned.id.slot))))
-    }
     let entry: NodeEntry
-    switch await lookUp(place.name, in: place.node) {
+    switch await answer(for: planned) {
     case .found(let found): entry = found
     case .absent: return .noEntry
     case .failed(let errno): return errno
@@ -169,6 +166,21 @@ extension BucketMirror {
       offset = end
     }
     return nil
+  }
+
+  /// Asks about the name only where no GET for its bytes will: that tells, too, whether it is current.
+  private func answer(for planned: PlannedFile) async -> LookupAnswer {
+    let (directory, slot) = (Int(planned.id.directory), Int(planned.id.slot))
+    let (known, node, name) = change { state, now -> (LookupAnswer?, NodeID, [UInt8]) in
+      let table = state.namespace.directories[directory].table
+      let isKnown = planned.missing > 0 && table[slot].kind == .file && !table[slot].isExpired
+      return (
+        isKnown ? state.namespace.answer(directory, slot, now: now) : nil,
+        state.namespace.nodes.id(state.namespace.directories[directory].node), Array(table.name(slot))
+      )
+    }
+    if let known { return known }
+    return await lookUp(name, in: node)
   }
 
   private func fileContent(_ node: NodeID, _ state: inout State) -> MirroredFile? {

@@ -20,13 +20,16 @@ final class FetchRun: ObjectSink {
   let file: MirroredFile
   let range: Range<Int64>
   let blob: Blob
+  /// Who fetches it ahead; nil: a reader waits.
+  let errand: Errand?
   private let writer: BlobWriter
   private let state = Mutex(State())
 
-  init(file: MirroredFile, blob: Blob, range: Range<Int64>) {
+  init(file: MirroredFile, blob: Blob, range: Range<Int64>, errand: Errand? = nil) {
     self.file = file
     self.blob = blob
     self.range = range
+    self.errand = errand
     writer = blob.writer(at: range.lowerBound, upTo: range.upperBound)
   }
 
@@ -46,9 +49,11 @@ final class FetchRun: ObjectSink {
           GetRequest(
             key: file.key,
             range: start == 0 && range.upperBound >= file.revision.size ? nil : ByteRange(start, range.upperBound),
-            condition: file.revision.condition, deadline: file.sources.clock.now() + BucketMirror.deadline), into: self)
+            condition: file.revision.condition, deadline: file.sources.clock.now() + BucketMirror.deadline,
+            purpose: errand == nil ? .content : .ahead), into: self)
         return end(nil)
       } catch {
+        errand?.note(error)
         // A block is progress; a few bytes at the price of a request are not.
         let progressed = writer.position - start >= Blob.blockSize
         attempt = progressed ? 1 : attempt + 1
@@ -85,7 +90,7 @@ final class FetchRun: ObjectSink {
     } else if mismatch || error?.meansGone == true {
       file.ended(self, .stale, gone: true)
     } else {
-      if let error, error.code != .cancelled {
+      if let error, error.code != .cancelled, errand?.wait == nil {
         file.sources.log.limited(.warning, key: "read \(error.code)", "reading failed: \(error)")
       }
       file.ended(self, writer.position < range.upperBound ? error?.errno ?? .inputOutput : nil, gone: false)

@@ -30,7 +30,7 @@ extension MirroredFile {
     case .run(let runs): for run in runs { Task { await run.perform() } }
     case .through(let waiting):
       for read in waiting {
-        if read.isAhead { read.reply(.failed(.noSpace)) } else { Task { await readThrough(read) } }
+        if read.errand != nil { read.reply(.failed(.noSpace)) } else { Task { await readThrough(read) } }
       }
     case .none: break
     }
@@ -40,7 +40,7 @@ extension MirroredFile {
   func plan(_ state: inout State) -> [FetchRun] {
     guard let blob = state.blob, !state.isGone else { return [] }
     var runs: [FetchRun] = []
-    func add(_ wanted: Range<Int64>, needed: Bool, part: Int64) {
+    func add(_ wanted: Range<Int64>, needed: Bool, part: Int64, _ errand: Errand? = nil) {
       var from = wanted.lowerBound
       while state.runs.count < Self.largestParallelism,
         let missing = blob.missing(from: from, limit: part), missing.lowerBound < wanted.upperBound
@@ -49,7 +49,8 @@ extension MirroredFile {
         let end = isWholeOnly ? missing.upperBound : min(missing.upperBound, edge)
         // What the window's edge would cut off waits until it is worth a request.
         if !needed, missing.upperBound > edge { return }
-        let run = FetchRun(file: self, blob: blob, range: missing.lowerBound..<max(end, missing.lowerBound + 1))
+        let range = missing.lowerBound..<max(end, missing.lowerBound + 1)
+        let run = FetchRun(file: self, blob: blob, range: range, errand: errand)
         state.runs[ObjectIdentifier(run)] = run
         runs.append(run)
         from = end
@@ -57,7 +58,9 @@ extension MirroredFile {
     }
     for read in state.waiting where !blob.isReadable(read.range) {
       // Nobody waits for the first bytes of what is fetched ahead: as few requests as may be.
-      add(read.range, needed: true, part: read.isAhead && !isWholeOnly ? sources.partSize : part(of: read.range))
+      let isAhead = read.errand != nil
+      add(
+        read.range, needed: true, part: isAhead && !isWholeOnly ? sources.partSize : part(of: read.range), read.errand)
     }
     for wanted in state.wanted { add(wanted, needed: false, part: part(of: wanted)) }
     state.wanted = []

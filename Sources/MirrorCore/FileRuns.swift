@@ -8,7 +8,9 @@ extension MirroredFile {
   /// Takes the body of an answer that a validation brought; nil when it has nowhere to go or is not needed.
   func fill(from head: ObjectHead) -> FetchRun? {
     let length = head.end - head.start
-    guard length > 0, head.start % Blob.blockSize == 0, state.withLock({ $0.store == .unknown }) else { return nil }
+    guard length > 0, head.start % Blob.blockSize == 0, length >= Blob.blockSize || head.end == revision.size,
+      state.withLock({ $0.store == .unknown })
+    else { return nil }
     guard sources.cache.reserve(length) else {
       // Too late for this body, which can't wait; the next finds room.
       Task { [cache = sources.cache] in if await cache.makeRoom(length).made { cache.giveBack(length) } }
@@ -55,8 +57,12 @@ extension MirroredFile {
       state.runs[ObjectIdentifier(run)] = nil
       if gone { state.isGone = true }
       if failure == nil { return [] }
-      let failed = state.waiting.filter { gone || $0.range.overlaps(run.range) }
-      state.waiting.removeAll { gone || $0.range.overlaps(run.range) }
+      // What is fetched ahead may be refused money that a reader, who came in the meantime, is given.
+      func fails(_ read: Waiting) -> Bool {
+        gone || read.range.overlaps(run.range) && (run.errand == nil || read.errand != nil)
+      }
+      let failed = state.waiting.filter(fails)
+      state.waiting.removeAll(where: fails)
       return failed
     }
     for read in failed { read.reply(.failed(failure ?? .inputOutput)) }

@@ -144,11 +144,7 @@ struct FileSearch {
     if asked[directory, default: 0] > Self.smallTalk {
       guard await list(directory) else { throw .inputOutput }
     } else {
-      let key = mirror.state.withLock { $0.namespace.directories[directory].key } + name
-      do throws(StoreError) {
-        try await mirror.sample(
-          Question(id: id, key: ObjectKey(key), subject: .discover(beside: .init(), wasAbsent: false)))
-      } catch { throw error.errno }
+      if let failure = await mirror.bringSample(id) { throw failure }
     }
     guard let place = place(id) else { throw .noEntry }
     return place
@@ -179,7 +175,8 @@ struct FileSearch {
       await mirror.load(directory: directory)
       return true
     }
-    if let failure = await mirror.bringListing(directory) {
+    let mirror = mirror
+    if let failure = await mirror.ahead({ await mirror.bringListing(directory) }) {
       let path = mirror.state.withLock { state in
         Array(state.namespace.directories[directory].key[state.namespace.prefixLength...].dropLast())
       }
@@ -191,6 +188,20 @@ struct FileSearch {
 }
 
 extension BucketMirror {
+  /// What begins with a name; nil when it is known.
+  fileprivate func bringSample(_ id: NameID) async -> Errno? {
+    let key = ObjectKey(state.withLock { $0.namespace.directories[id.directory].key } + id.name)
+    return await ahead {
+      do throws(StoreError) {
+        try await sample(Question(id: id, key: key, subject: .discover(beside: .init(), wasAbsent: false)))
+      } catch {
+        Errand.current?.note(error)
+        return error.errno
+      }
+      return nil
+    }
+  }
+
   /// OPENDIR, READDIR to the end: waits for all pages of a listing.
   func bringListing(_ directory: Int) async -> Errno? {
     let node = state.withLock { $0.namespace.nodes.id($0.namespace.directories[directory].node) }

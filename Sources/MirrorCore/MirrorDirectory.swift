@@ -84,15 +84,27 @@ extension BucketMirror {
       try await fetchListing(directory)
       conclude(directory, nil)
     } catch {
+      // What is fetched ahead is refused money that a reader, who waits for the same by now, is given.
+      if error.code == .overBudget, Errand.current != nil, isShared(directory) {
+        return await Errand.$current.withValue(nil) { await list(directory) }
+      }
       let stale = change { state, now -> Bool in
         let known = error.isOriginFailure && state.namespace.mayServeStaleListing(directory, now)
         if known { state.served.stale += state.listings[directory]?.openers.count ?? 0 }
         return known
       }
-      if !error.isConnectionFailure, error.code != .overBudget || !stale {
+      Errand.current?.note(error)
+      if !error.isConnectionFailure, error.code != .overBudget || !stale && Errand.current == nil {
         log.limited(.warning, key: "list \(error.code)", "listing failed: \(error)")
       }
       conclude(directory, stale ? nil : error.errno)
+    }
+  }
+
+  private func isShared(_ directory: Int) -> Bool {
+    state.withLock { state in
+      guard let flight = state.listings[directory] else { return false }
+      return flight.openers.count + flight.readers.count > 1
     }
   }
 
@@ -114,8 +126,8 @@ extension BucketMirror {
     while true {
       let requested = clock.now()
       request.deadline = requested + Self.deadline
-      request.purpose =
-        state.withLock { $0.namespace.mayServeStaleListing(directory, requested) } ? .listing : .content
+      request.purpose = Errand.purpose(
+        state.withLock { $0.namespace.mayServeStaleListing(directory, requested) } ? .listing : .content)
       let page = try await store.list(request)
       let next = change { state, _ -> ListRequest? in
         defer { state.listings[directory]?.pages += 1 }

@@ -90,7 +90,9 @@ extension BucketMirror {
       switch question.subject {
       case .recall: break
       case .validate(let slot, let revision, let cached, let recalled):
-        let byPage = state.withLock { $0.namespace.isFreshenedByPages(question.id) }
+        // What is fetched ahead needs an answer of its own in any case: that is its content.
+        let byPage =
+          state.withLock { $0.namespace.isFreshenedByPages(question.id) } && (Errand.current == nil || cached)
         if byPage, try await validateByPage(question) { break }
         // The page may have answered it meanwhile.
         guard state.withLock({ $0.lookups[question.id]?.number == flight }) else { return }
@@ -102,7 +104,18 @@ extension BucketMirror {
       }
       settle(question.id, flight)
     } catch {
+      // What is fetched ahead is refused money that a reader, who waits for the same by now, is given.
+      if error.code == .overBudget, Errand.current != nil, isShared(question.id, flight) {
+        return await Errand.$current.withValue(nil) { await ask(question, flight) }
+      }
+      Errand.current?.note(error)
       fail(question.id, flight, error)
+    }
+  }
+
+  private func isShared(_ id: NameID, _ flight: UInt64) -> Bool {
+    state.withLock { state in
+      state.lookups[id].map { $0.number == flight && $0.waiters.count > 1 } ?? false
     }
   }
 
@@ -112,6 +125,7 @@ extension BucketMirror {
     switch plan {
     case .validate(let tag, let range): try await get(question, flight, range, .ifNoneMatch(tag))
     case .fetch(let range): try await get(question, flight, range, .none)
+    case .look: try await look(question)
     case .sample: try await sample(question)
     }
   }
@@ -124,15 +138,11 @@ extension BucketMirror {
     let sink = RevisionSink(mirror: self, question: question, flight: flight, requested: requested)
     let request = GetRequest(
       key: question.key, range: range, condition: condition, deadline: requested + Self.deadline,
-      purpose: state.withLock { $0.namespace.purpose(of: question, requested) })
+      purpose: Errand.purpose(state.withLock { $0.namespace.purpose(of: question, requested) }))
     do throws(StoreError) {
       let outcome = try await store.get(request, into: sink)
       sink.end(nil)
-      if sink.isForeign {
-        throw StoreError(
-          .malformedResponse, operation: "GetObject", subject: "\(question.key)",
-          message: "an answer came without ETag and date, though the object has them; is something in between?")
-      }
+      if sink.isForeign { throw foreign("GetObject", question.key) }
       if case .notModified(let modified, let caching) = outcome {
         confirmed(question.id, modified: modified, caching, requested: requested)
       }
@@ -149,7 +159,7 @@ extension BucketMirror {
   }
 
   /// There is no such object; a directory of that name may still exist.
-  private func missing(_ question: Question, requested: Instant) async throws(StoreError) {
+  func missing(_ question: Question, requested: Instant) async throws(StoreError) {
     let wasFile = change { state, _ -> Bool in
       guard let slot = state.namespace.fileSlot(of: question.id) else { return false }
       state.namespace.removeFile(question.id.directory, slot)
@@ -164,7 +174,8 @@ extension BucketMirror {
     let requested = clock.now()
     let prefix = onlyBelow ? ObjectKey(question.key.bytes + [0x2F]) : question.key
     let page = try await store.list(
-      ListRequest(prefix: prefix, delimited: false, deadline: requested + Self.deadline))
+      ListRequest(
+        prefix: prefix, delimited: false, deadline: requested + Self.deadline, purpose: Errand.purpose(.content)))
     let undecided = change { state, _ -> Bool in
       var scan = ListingScan(base: question.id.directory, coversBase: false, since: requested)
       scan.applyFlat(page, requested: requested, to: &state.namespace)
@@ -239,12 +250,15 @@ extension BucketMirror {
   private func fail(_ id: NameID, _ flight: UInt64, _ error: StoreError) {
     let failed = change { state, now -> (LookupAnswer, [LookupFlight.Reply])? in
       guard let waiters = state.land(id, flight) else { return nil }
-      let stale = error.isOriginFailure ? state.staleAnswer(id, self, count: waiters.count) : nil
+      // Whoever fetches ahead can wait for a better one.
+      let maybeStale = error.isOriginFailure && Errand.current?.wait == nil
+      let stale = maybeStale ? state.staleAnswer(id, self, count: waiters.count) : nil
       return (stale ?? .failed(error.errno), waiters)
     }
     // A stale answer for want of money is as it should be.
     var isTold = error.code == .cancelled || error.isConnectionFailure
     if error.code == .overBudget, case .found? = failed?.0 { isTold = true }
+    if Errand.current?.wait != nil { isTold = true }
     if !isTold { log.limited(.warning, key: "look-up \(error.code)", "a look-up failed: \(error)") }
     if let (answer, waiters) = failed { deliver(answer, to: waiters) }
   }

@@ -51,7 +51,7 @@ extension BucketMirror {
     let requested = clock.now()
     var request = state.withLock { $0.request(for: target) }
     request.deadline = requested + Self.deadline
-    request.purpose = .listing
+    request.purpose = Errand.purpose(.listing)
     do throws(StoreError) {
       let page = try await store.list(request)
       change { state, _ in

@@ -15,8 +15,8 @@ final class MirroredFile: Sendable {
   struct Waiting {
     let range: Range<Int64>
     let reply: Reply
-    /// Where there is no room for it in the cache it is of no use.
-    var isAhead = false
+    /// Who fetches it ahead: where there is no room for it in the cache it is of no use.
+    var errand: Errand?
   }
 
   struct State {
@@ -116,7 +116,7 @@ final class MirroredFile: Sendable {
       let step = state.withLock { state -> Step in
         if state.store == .ready, state.isReadable(range) { return .here }
         if state.isGone { return .gone }
-        state.waiting.append(Waiting(range: range, reply: reply, isAhead: true))
+        state.waiting.append(Waiting(range: range, reply: reply, errand: Errand.current ?? Errand()))
         return .wait
       }
       switch step {

@@ -31,20 +31,22 @@ extension Namespace {
 
   func absenceLeft(_ id: NameID, _ now: Instant) -> Duration { max(.zero, (absent[id] ?? now) - now) }
 
-  /// A path whose last name would be answered with ENOENT from memory.
+  /// The first name on a path that is not there, as far as is known; nil where all are, or a file stands in the way.
+  func firstUnknown(on path: ArraySlice<UInt8>) -> NameID? {
+    var directory = 0
+    for name in path.split(separator: 0x2F) {
+      let id = NameID(directory: directory, name: Array(name))
+      guard slot(of: id) != nil else { return id }
+      guard let next = subdirectory(directory, name) else { return nil }
+      directory = next
+    }
+    return nil
+  }
+
+  /// A path that would be answered with ENOENT from memory.
   func isKnownAbsent(_ path: ArraySlice<UInt8>, _ now: Instant) -> Bool {
-    let parts = path.split(separator: 0x2F)
-    guard let name = parts.last, let parent = place(ofPath: Array(parts.dropLast().joined(separator: [0x2F]))[...])
-    else {
-      return false
-    }
-    var directory = parent.directory
-    if let slot = parent.slot {
-      guard directories[directory].table[slot].kind == .directory else { return false }
-      directory = Int(directories[directory].table[slot].link)
-    }
-    if let until = absent[NameID(directory: directory, name: Array(name))] { return until > now }
-    return hasFreshListing(directory, now)
+    guard let id = firstUnknown(on: path) else { return false }
+    return absent[id].map { $0 > now } ?? hasFreshListing(id.directory, now)
   }
 
   mutating func noteAnswered(_ directory: Int, _ slot: Int, _ now: Instant) {

@@ -13,7 +13,11 @@ final class RevisionSink: ObjectSink {
     var hasBegun = false
     var isForeign = false
     var run: FetchRun?
+    /// Nobody wants the body, and it is short.
+    var isDropping = false
   }
+  /// To read so much costs less than another connection.
+  private static let dropped: Int64 = 16 << 10
   private let state = Mutex(State())
 
   init(mirror: BucketMirror, question: Question, flight: UInt64, requested: Instant) {
@@ -34,15 +38,20 @@ final class RevisionSink: ObjectSink {
       return false
     }
     let run = mirror?.arrived(question.id, head, requested: requested)
+    let isDropping = run == nil && head.end - head.start <= Self.dropped
     state.withLock {
       $0.hasBegun = true
       $0.run = run
+      $0.isDropping = isDropping
     }
     mirror?.settle(question.id, flight)
-    return run != nil
+    return run != nil || isDropping
   }
 
-  func receive(_ bytes: RawSpan) -> Bool { state.withLock { $0.run }?.receive(bytes) ?? false }
+  func receive(_ bytes: RawSpan) -> Bool {
+    let (run, isDropping) = state.withLock { ($0.run, $0.isDropping) }
+    return run?.receive(bytes) ?? isDropping
+  }
 
   /// The transfer is over.
   func end(_ error: StoreError?) {
@@ -65,29 +74,42 @@ extension BucketMirror {
 
   /// The head of a 200 or 206: this is the name's current revision. Returns where its body goes, if it is wanted.
   func arrived(_ id: NameID, _ head: ObjectHead, requested: Instant) -> FetchRun? {
+    seen(id, head.metadata, requested: requested, hasBody: true)?.fill(from: head)
+  }
+
+  /// A name's current revision, by an answer for the name itself. Returns the content that a body would be part of,
+  /// where that is not here yet.
+  @discardableResult
+  func seen(_ id: NameID, _ metadata: ObjectMetadata, requested: Instant, hasBody: Bool) -> MirroredFile? {
     let (file, unkept) = change { state, _ -> (MirroredFile?, MirroredFile?) in
-      state.namespace.noteTagDifference(id, head.revision)
+      state.namespace.noteTagDifference(id, metadata.revision)
       let change = state.namespace.setFile(
-        id.directory, id.name[...], head.revision, storageClass: head.metadata.storageClass, vouched: requested,
+        id.directory, id.name[...], metadata.revision, storageClass: metadata.storageClass, vouched: requested,
         by: .object)
       guard change != .hidden, change != .outdated,
         let slot = state.namespace.fileSlot(of: id)
       else { return (nil, nil) }
       state.namespace.noteRecalled(id.directory, slot)
-      let unkept = state.noteStated(FileID(id.directory, slot), head.metadata.caching, asked: requested)
+      let unkept = state.noteStated(FileID(id.directory, slot), metadata.caching, asked: requested)
       let entry = state.namespace.directories[id.directory].table[slot]
       // Content that is thought to be here already is not written twice.
-      if change == .unchanged, entry.cached { return (nil, unkept) }
+      if !hasBody || change == .unchanged && entry.cached { return (nil, unkept) }
       return (self.content(FileID(id.directory, slot), &state), unkept)
     }
     unkept?.retire()
-    return file?.fill(from: head)
+    return file
   }
 
-  /// An answer to a reader came for a revision: what it says of its freshness.
+  /// An answer to a reader came for a revision: it is current, and what it says of its freshness.
   func fileTold(_ file: MirroredFile, _ fields: CachingFields, asked: Instant) {
-    let unkept = change { state, _ -> MirroredFile? in
+    let unkept = change { state, now -> MirroredFile? in
       let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
+      // Somebody may have said after that question that it is to be asked again.
+      if state.files[file.id] === file, !state.namespace.isFresh(directory, slot, now),
+        !state.namespace.directories[directory].table[slot].isExpired
+      {
+        state.namespace.freshen(directory, slot, nil, vouched: asked, confirmed: true)
+      }
       // The parts of one object say the same.
       guard state.files[file.id] === file, state.namespace.directories[directory].table[slot].stated == .unknown else {
         return nil

@@ -68,11 +68,11 @@ struct ControlDesk: Sendable {
 
   /// What the budget has against the request that is explained, and what a program sees then.
   private func refusal(of explanation: Explanation) -> String? {
-    guard let purse = assembly.purse, explanation.nextRequest != nil else { return nil }
+    guard let purse = assembly.purse, let next = explanation.next else { return nil }
     let isStale = explanation.verdict == .stale
     let used = explanation.age.map { SystemClock().now() + (.zero - $0) } ?? .distantPast
     let purpose: RequestPurpose = isStale ? .validation(used: used, lifetime: explanation.lifetime) : .content
-    let refusal = purse.refusal(purpose, explanation.verdict == .unknown ? .list : .get, of: explanation.key)
+    let refusal = purse.refusal(purpose, next.kind, of: explanation.key)
     return refusal.map { "\(isStale ? "the stale copy is served" : "EIO"): \($0)" }
   }
 

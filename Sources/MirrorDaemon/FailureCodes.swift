@@ -35,7 +35,10 @@ extension CommandFailure {
       (code, advice) = (.denied, "check the credentials and --profile, or use --no-sign-request for a public bucket")
     case .clockSkew: (code, advice) = (.denied, "set this machine's clock")
     case .accessDenied, .archived:
-      (code, advice) = (.denied, "these credentials need s3:ListBucket and s3:GetObject here")
+      (code, advice) = (
+        .denied,
+        "these credentials need s3:ListBucket and s3:GetObject here; where they are for a part of it, mount BUCKET/PREFIX"
+      )
     case .wrongRegion: (code, advice) = (.unreachable, "give the bucket's --region")
     case .unreachable, .timeout: (code, advice) = (.unreachable, "check the network and --endpoint-url")
     case .tls: (code, advice) = (.unreachable, "check the certificate (AWS_CA_BUNDLE), or http:// in --endpoint-url")

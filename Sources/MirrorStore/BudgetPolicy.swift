@@ -102,6 +102,8 @@ public struct BudgetPolicy: Sendable {
 
   /// Lifetimes, past the first, since the name was used.
   private func idleness(_ purpose: RequestPurpose, of key: UInt64, _ now: Instant) -> Double {
+    // What nobody has used yet comes after all that somebody did use.
+    if purpose == .ahead { return 1e9 }
     guard case .validation(let used, let lifetime) = purpose else { return 0 }
     let idle = now - max(used, uses.last(key) ?? .distantPast)
     return max(0, idle.secondsValue / max(lifetime.secondsValue, 10) - 1)
@@ -141,9 +143,9 @@ public struct BudgetPolicy: Sendable {
   public mutating func release(_ estimate: Estimate) { reserved = reserved - estimate.most }
 
   /// A request was put off or refused: what has come in by now came at the pace of until now.
-  public mutating func notePutOff(_ key: UInt64, _ now: Instant) {
+  public mutating func notePutOff(_ purpose: RequestPurpose, of key: UInt64, _ now: Instant) {
     for index in limits.indices { paces[index] = (level(index, now), now) }
-    uses.note(key, now)
+    if purpose != .ahead { uses.note(key, now) }
   }
 }
 

@@ -27,7 +27,7 @@ public struct BudgetedStore: ObjectStore {
   }
 
   public func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
-    try await spending(.head, 0, .content, "HeadObject", request.key) { () throws(StoreError) in
+    try await spending(.head, 0, request.purpose, "HeadObject", request.key) { () throws(StoreError) in
       try await store.head(request)
     }
   }

@@ -53,9 +53,11 @@ public struct GetRequest: Sendable {
 public struct HeadRequest: Sendable {
   public var key: ObjectKey
   public var deadline: Instant?
-  public init(key: ObjectKey, deadline: Instant? = nil) {
+  public var purpose: RequestPurpose
+  public init(key: ObjectKey, deadline: Instant? = nil, purpose: RequestPurpose = .content) {
     self.key = key
     self.deadline = deadline
+    self.purpose = purpose
   }
 }
 

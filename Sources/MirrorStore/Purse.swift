@@ -107,7 +107,9 @@ public final class Purse: Sendable {
       let now = clock.now()
       let estimate = request.estimate(prices, state.classes)
       if let refusal = state.policy.refusal(request.purpose, of: request.name, estimate, now) {
-        state.policy.notePutOff(request.name, now)
+        state.policy.notePutOff(request.purpose, of: request.name, now)
+        // Nobody's answer is any staler for what is fetched ahead.
+        if request.purpose == .ahead { return .refused(refusal, isFirst: false) }
         defer { state.isStretching = true }
         return .refused(refusal, isFirst: !state.isStretching)
       }

@@ -8,6 +8,8 @@ public enum RequestPurpose: Sendable, Equatable {
   case listing
   /// Nothing is at hand that could be served instead.
   case content
+  /// Nobody waits for it yet: it is fetched ahead.
+  case ahead
   /// Whether the origin answers.
   case probe
 

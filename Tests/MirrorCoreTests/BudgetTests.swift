@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Counts what reaches the bucket, in the ledger too, and when.
-private final class MeteredStore: ObjectStore {
+final class MeteredStore: ObjectStore {
   private let store: MemoryStore
   private let ledger: Ledger
   private let clock: any Clock
@@ -43,11 +43,12 @@ private final class MeteredStore: ObjectStore {
 }
 
 /// A mirror with a budget and a log.
-private struct Budgeted {
+struct Budgeted {
   let fixture: MirrorFixture
   let metered: MeteredStore
   let purse: Purse
 
+  /// Whoever waits for money passes the time.
   init(_ limit: String, _ rules: FreshnessRules = FreshnessRules(), in directory: TemporaryDirectory? = nil) throws {
     let directory = try directory ?? TemporaryDirectory("budget")
     let clock = ManualClock()
@@ -59,7 +60,7 @@ private struct Budgeted {
     let budgeted = BudgetedStore(metered, purse: purse, ledger: ledger)
     fixture = try MirrorFixture(
       rules, in: directory, origin: RetryingStore(budgeted, clock: clock), memory: store, ledger: ledger, clock: clock,
-      log: log)
+      log: log, sleep: { clock.advance($0) })
   }
 
   /// Lines of the log that hold these words.

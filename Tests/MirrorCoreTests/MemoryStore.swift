@@ -9,6 +9,9 @@ final class MemoryStore: ObjectStore {
     var tag: String
     var modified: Int64 = 1_600_000_000
     var caching = CachingFields()
+    var storageClass: String?
+    /// False: answers for it have no ETag.
+    var isTagged = true
   }
 
   private struct State {
@@ -37,6 +40,14 @@ final class MemoryStore: ObjectStore {
     state.withLock {
       $0.version += 1
       $0.objects[ObjectKey(key)] = Object(body: body, tag: "\"tag-\($0.version)\"")
+    }
+  }
+  /// Without another version.
+  func change(_ key: String, _ body: (inout Object) -> Void) {
+    state.withLock { state in
+      guard var object = state.objects[ObjectKey(key)] else { return }
+      body(&object)
+      state.objects[ObjectKey(key)] = object
     }
   }
   func delete(_ key: String) { state.withLock { $0.objects[ObjectKey(key)] = nil } }
@@ -106,8 +117,9 @@ final class MemoryStore: ObjectStore {
     let end = min(size, request.range?.end ?? size)
     let head = ObjectHead(
       metadata: ObjectMetadata(
-        revision: ObjectRevision(etag: EntityTag(object.tag), size: size, modified: object.modified),
-        caching: object.caching), start: start, end: end)
+        revision: ObjectRevision(
+          etag: object.isTagged ? EntityTag(object.tag) : nil, size: size, modified: object.modified),
+        storageClass: object.storageClass, caching: object.caching), start: start, end: end)
     guard sink.begin(head) else { return .ended }
     let body = Array(object.body[Int(start)..<Int(end)])
     return sink.receive(body.span.bytes) ? .delivered(head) : .ended
@@ -115,7 +127,13 @@ final class MemoryStore: ObjectStore {
 
   func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
     try await enter("head \(request.key)", "\(request.key)")
-    throw StoreError(.notFound, operation: "HeadObject", subject: "\(request.key)", message: "not asked for")
+    guard let object = state.withLock({ $0.objects[request.key] }) else {
+      throw StoreError(.notFound, operation: "HeadObject", subject: "\(request.key)", status: 404, message: "no")
+    }
+    return ObjectMetadata(
+      revision: ObjectRevision(
+        etag: object.isTagged ? EntityTag(object.tag) : nil, size: Int64(object.body.count), modified: object.modified),
+      storageClass: object.storageClass, caching: object.caching)
   }
 
   func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
@@ -141,7 +159,8 @@ final class MemoryStore: ObjectStore {
             ListedObject(
               key: key,
               revision: ObjectRevision(
-                etag: EntityTag(object.tag), size: Int64(object.body.count), modified: object.modified)))
+                etag: object.isTagged ? EntityTag(object.tag) : nil, size: Int64(object.body.count),
+                modified: object.modified)))
         }
       }
       return page

@@ -17,7 +17,8 @@ final class MirrorFixture: Sendable {
   init(
     _ rules: FreshnessRules = FreshnessRules(), in directory: TemporaryDirectory? = nil, limit: Int64 = 1 << 30,
     origin: (any ObjectStore)? = nil, memory store: MemoryStore = MemoryStore(), ledger: Ledger? = nil,
-    clock: ManualClock = ManualClock(), log: Log = .none, partSize: Int64 = 8 << 20
+    clock: ManualClock = ManualClock(), log: Log = .none, partSize: Int64 = 8 << 20,
+    sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) throws {
     self.store = store
     self.clock = clock
@@ -29,7 +30,7 @@ final class MirrorFixture: Sendable {
         minimumFree: 0), clock: clock, log: .none)
     mirror = BucketMirror(
       configuration: MirrorConfiguration(rules: rules, partSize: partSize), store: origin ?? store, cache: cache,
-      ledger: ledger ?? Ledger(clock: clock), clock: clock, log: log)
+      ledger: ledger ?? Ledger(clock: clock), clock: clock, log: log, sleep: sleep)
   }
 
   func close() async {

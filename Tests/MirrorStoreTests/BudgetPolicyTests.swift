@@ -50,7 +50,7 @@ struct Seeded: RandomNumberGenerator {
       let purpose = purpose(&random, now)
       let name = UInt64.random(in: 0..<50, using: &random)
       guard policy.refusal(purpose, of: name, get, now) == nil else {
-        policy.notePutOff(name, now)
+        policy.notePutOff(purpose, of: name, now)
         refused += 1
         continue
       }
@@ -169,9 +169,44 @@ struct Seeded: RandomNumberGenerator {
     for _ in 0..<80 { other.reserve(Self.get, now) }
     let rare = RequestPurpose.validation(used: start, lifetime: lifetime)
     #expect(other.refusal(rare, of: 7, Self.get, now) != nil)
-    other.notePutOff(7, now)
+    other.notePutOff(rare, of: 7, now)
     #expect(other.refusal(rare, of: 7, Self.get, now) == nil)
     #expect(other.refusal(rare, of: 8, Self.get, now) != nil)
+    // To be fetched ahead is no use of it.
+    other.notePutOff(.ahead, of: 8, now)
+    #expect(other.refusal(rare, of: 8, Self.get, now) != nil)
+  }
+
+  @Test func `what is fetched ahead leaves half of the burst to validations, and all of the reserve to readers`() {
+    let start = Instant(nanoseconds: 0)
+    var policy = BudgetPolicy([BudgetLimit(100, .requests, per: .hour)], now: start)
+    let used = RequestPurpose.validation(used: start, lifetime: .seconds(60))
+    func asks(_ purpose: RequestPurpose, _ now: Instant) -> Bool {
+      policy.refusal(purpose, of: 1, Self.get, now) == nil
+    }
+    var ahead = 0
+    while asks(.ahead, start) {
+      policy.reserve(Self.get, start)
+      ahead += 1
+    }
+    #expect(ahead == 5 || ahead == 6, "of a burst of ten: \(ahead)")
+    #expect(asks(used, start))
+    // However long it goes on, the last fifth is not touched.
+    for second in 1...3500 {
+      let now = start + .seconds(second)
+      while asks(.ahead, now) {
+        policy.reserve(Self.get, now)
+        ahead += 1
+      }
+    }
+    #expect((60...80).contains(ahead), "\(ahead)")
+    let now = start + .seconds(3500)
+    var content = 0
+    while asks(.content, now) {
+      policy.reserve(Self.get, now)
+      content += 1
+    }
+    #expect(ahead + content == 100)
   }
 
   @Test(arguments: [

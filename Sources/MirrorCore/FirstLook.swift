@@ -1,0 +1,27 @@
+// A look at a name whose bytes are dear: HEAD tells what is there, and the bytes are bought when somebody reads them.
+import MirrorPlatform
+import MirrorStore
+import Synchronization
+
+extension BucketMirror {
+  func look(_ question: Question) async throws(StoreError) {
+    let requested = clock.now()
+    let request = HeadRequest(
+      key: question.key, deadline: requested + Self.deadline,
+      purpose: Errand.purpose(state.withLock { $0.namespace.purpose(of: question, requested) }))
+    let metadata: ObjectMetadata
+    do throws(StoreError) { metadata = try await store.head(request) } catch {
+      if error.code == .notFound { return try await missing(question, requested: requested) }
+      throw error
+    }
+    if !metadata.revision.isIdentified, isIdentified(question.id) { throw foreign("HeadObject", question.key) }
+    seen(question.id, metadata, requested: requested, hasBody: false)
+  }
+
+  /// Somebody else's answer.
+  func foreign(_ operation: String, _ key: ObjectKey) -> StoreError {
+    StoreError(
+      .malformedResponse, operation: operation, subject: "\(key)",
+      message: "an answer came without ETag and date, though the object has them; is something in between?")
+  }
+}
