@@ -52,6 +52,13 @@ need_weed() {
   fi
 }
 
+# botocore beside it, which signs requests for the tests to compare with; without it that test is skipped.
+need_botocore() {
+  "$root/.venv/bin/python" -c 'import botocore' 2>/dev/null && return
+  note "Installing botocore in .venv"
+  "$root/.venv/bin/pip" install -q botocore==1.44.8 || note "botocore can't be had: the test against it is skipped"
+}
+
 # The release build --------------------------------------------------------------------------------------------------
 
 # Builds the program as it is shipped and sets binary to its path; $S3MIRROR_BINARY names one that is built already.
