@@ -81,6 +81,7 @@ extension CredentialFetcher {
             isDirect: true), "instance metadata of \(base)")
       } catch { failure = error }
     }
-    throw failure
+    throw token == nil
+      ? CredentialError("no credentials are set up, and this is no EC2 instance (\(failure))") : failure
   }
 }

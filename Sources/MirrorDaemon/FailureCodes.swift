@@ -1,6 +1,7 @@
 // Which exit code a failure of the layers below has, and what a person can do about it.
 public import MirrorCache
 import MirrorFUSE
+import MirrorPlatform
 import MirrorStore
 
 extension CommandFailure {
@@ -40,8 +41,9 @@ extension CommandFailure {
         "these credentials need s3:ListBucket and s3:GetObject here; where they are for a part of it, mount BUCKET/PREFIX"
       )
     case .wrongRegion: (code, advice) = (.unreachable, "give the bucket's --region")
-    case .unreachable, .timeout: (code, advice) = (.unreachable, "check the network and --endpoint-url")
-    case .tls: (code, advice) = (.unreachable, "check the certificate (AWS_CA_BUNDLE), or http:// in --endpoint-url")
+    case .unreachable, .timeout:
+      (code, advice) = (.unreachable, "check the network\(Self.proxies) and --endpoint-url")
+    case .tls: (code, advice) = (.unreachable, "check the certificate (--ca-bundle), or http:// in --endpoint-url")
     case .throttled, .serverError, .malformedResponse, .interrupted, .checksumMismatch:
       (code, advice) = (.unreachable, "the server does not do its part; try again later")
     case .overBudget: (code, advice) = (.failure, "wait, or give a larger --budget")
@@ -49,5 +51,14 @@ extension CommandFailure {
       (code, advice) = (.failure, "the server can't answer as S3 does; check --endpoint-url")
     }
     self.init(code, "can't mount \(source): \(error.description); \(advice)")
+  }
+
+  /// The proxies that the environment names, without what is secret in their URLs.
+  private static var proxies: String {
+    let names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
+    let found = names.compactMap { name in
+      ThisProcess.environment(name).map { url in "\(name)=\(url.split(separator: "@").last ?? "")" }
+    }
+    return found.isEmpty ? "" : ", the proxy (\(found.joined(separator: ", ")))"
   }
 }

@@ -9,7 +9,7 @@ import Testing
 struct StartTests {
   enum Cause: CaseIterable, Sendable {
     case noSuchBucket, badKey, badSecret, expiredToken, denied, wrongRegion, hostNotFound, refused, tls, portal, silent
-    case noCredentials
+    case noCredentials, blockedMetadata
 
     /// The exit code, and a word the line must hold so that it can't be taken for another cause.
     var told: (Int32, String) {
@@ -25,7 +25,7 @@ struct StartTests {
       case .tls: (6, "SSL")
       case .portal: (6, "server")
       case .silent: (6, "network")
-      case .noCredentials: (5, "no credentials")
+      case .noCredentials, .blockedMetadata: (5, "no credentials")
       }
     }
     var fault: Fault? {
@@ -59,8 +59,16 @@ struct StartTests {
       default: server.endpoint
       }
     let none = ["AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""]
-    let mount = try MountFixture(
-      server.bucket, endpoint: endpoint, environment: cause == .noCredentials ? none : [:])
+    let services = try FakeIdentity()
+    services.setMode(.blackhole)
+    let metadata = ["AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": services.endpoint]
+    let environment =
+      switch cause {
+      case .noCredentials: none
+      case .blockedMetadata: none.merging(metadata) { $1 }
+      default: [String: String]()
+      }
+    let mount = try MountFixture(server.bucket, endpoint: endpoint, environment: environment)
     let started = ContinuousClock.now
     let result = try await mount.mount(foreground ? ["--foreground", "--log-level", "error"] : [])
     #expect(ContinuousClock.now - started < .seconds(15))

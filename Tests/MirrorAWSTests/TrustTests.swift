@@ -1,0 +1,46 @@
+// Whom a connection is made with: authorities, certificates of our own, and IPv6.
+import MirrorHTTP
+import MirrorPlatform
+import MirrorStore
+import TestSupport
+import Testing
+
+@testable import MirrorAWS
+
+@Suite("Trust", .timeLimit(.minutes(1)), .enabled(if: SecureServer.isAvailable))
+struct TrustTests {
+  private func read(
+    _ server: SecureServer, _ change: (inout HTTPSettings) -> Void
+  ) async throws -> StoreError? {
+    var settings = HTTPSettings()
+    change(&settings)
+    let transport = try HTTPTransport(settings)
+    defer { transport.close() }
+    let store = try makeStore(transport, endpoint: server.endpoint)
+    return await storeError { _ = try await store.get(GetRequest(key: ObjectKey("k")), into: CollectingSink()) }
+  }
+
+  @Test func `an authority of one's own is trusted by its file, and not without`() async throws {
+    let bucket = try FakeS3()
+    bucket.put("k", "content")
+    let server = try SecureServer(to: bucket.port)
+    #expect(try await read(server) { $0.caBundle = server.authority } == nil)
+    #expect(try await read(server) { _ in }?.code == .tls)
+    #expect(bucket.requests.count == 1)
+    #expect(try await read(server) { $0.caBundle = "/nonexistent.pem" }?.code == .tls)
+  }
+
+  @Test func `a server that asks for a certificate is shown one`() async throws {
+    let bucket = try FakeS3()
+    bucket.put("k", "content")
+    let server = try SecureServer(to: bucket.port, asksForCertificate: true)
+    let error = try await read(server) {
+      $0.caBundle = server.authority
+      $0.clientCertificate = server.clientCertificate
+      $0.clientKey = server.clientKey
+    }
+    #expect(error == nil)
+    #expect(try await read(server) { $0.caBundle = server.authority } != nil)
+    #expect(bucket.requests.count == 1)
+  }
+}
