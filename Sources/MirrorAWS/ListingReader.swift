@@ -6,8 +6,8 @@ import MirrorStore
 /// `@unchecked Sendable`: the transfer thread writes while the request runs, its caller reads after it ended.
 final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
   enum Outcome {
-    /// `unsized` are indices of objects whose size the server left out.
-    case page(ListPage, unsized: [Int])
+    /// `unsized` are indices of objects whose size the server left out; `isOld` when the answer is one of version 1.
+    case page(ListPage, unsized: [Int], isOld: Bool)
     case error(ErrorDocument)
     case malformed(String)
   }
@@ -24,6 +24,10 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
   private var isEncoded = false
   private var isTruncated = false
   private var token: [UInt8] = []
+  /// Fields that only one of the two versions of the listing has.
+  private var hasCount = false
+  private var hasMarker = false
+  private var nextMarker: [UInt8] = []
 
   /// An entry as spelled; whether keys are encoded may come after them.
   private struct RawEntry {
@@ -70,6 +74,9 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     case "EncodingType": isEncoded = text.elementsEqual("url".utf8)
     case "IsTruncated": isTruncated = text.elementsEqual("true".utf8)
     case "NextContinuationToken": token = text
+    case "KeyCount": hasCount = true
+    case "Marker": hasMarker = true
+    case "NextMarker": nextMarker = text
     default: break
     }
   }
@@ -93,21 +100,41 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     if root == "Error", !error.code.isEmpty { return .error(error) }
     guard isComplete else { return .malformed("the listing is no complete XML document") }
     guard root == "ListBucketResult" else { return .malformed("the answer is no listing but <\(root)>") }
-    if isTruncated, token.isEmpty { return .malformed("the listing goes on but has no token") }
+    let isOld = token.isEmpty && !hasCount && (hasMarker || !nextMarker.isEmpty)
+    if isTruncated, token.isEmpty, !isOld { return .malformed("the listing goes on but has no token") }
     let objects = entries.map {
       ListedObject(
         key: decoded($0.key), revision: ObjectRevision(etag: $0.tag, size: $0.size ?? 0, modified: $0.modified),
         storageClass: $0.storageClass)
     }
-    let next = isTruncated ? String(decoding: token, as: UTF8.self) : nil
+    let groups = prefixes.map(decoded)
+    var next = isTruncated ? String(decoding: token, as: UTF8.self) : nil
+    if isTruncated, isOld {
+      // The last key or group where the server names none (S3 API Reference, ListObjects).
+      let last = nextMarker.isEmpty ? [objects.last?.key, groups.last].compactMap(\.self).max() : decoded(nextMarker)
+      guard let last else { return .malformed("the listing goes on but is empty") }
+      next = ListingMarker.token(last)
+    }
     return .page(
-      ListPage(objects: objects, prefixes: prefixes.map(decoded), next: next),
-      unsized: entries.indices.filter { entries[$0].size == nil })
+      ListPage(objects: objects, prefixes: groups, next: next),
+      unsized: entries.indices.filter { entries[$0].size == nil }, isOld: isOld)
   }
 
   private func decoded(_ bytes: [UInt8]) -> ObjectKey {
     guard isEncoded, bytes.contains(where: { $0 == 0x25 || $0 == 0x2B }) else { return ObjectKey(bytes) }
     return ObjectKey(percentDecoded(bytes, form: true))
+  }
+}
+
+/// Where a listing of version 1 goes on: a key, in the place of a token.
+enum ListingMarker {
+  private static let mark = "marker="
+
+  static func token(_ key: ObjectKey) -> String { mark + percentEncoded(key.bytes, keepingSlash: true) }
+
+  /// Nil for a server's own token.
+  static func key(_ token: String) -> ObjectKey? {
+    token.hasPrefix(mark) ? ObjectKey(percentDecoded(token.dropFirst(mark.count).utf8, form: false)) : nil
   }
 }
 

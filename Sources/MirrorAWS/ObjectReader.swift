@@ -13,7 +13,7 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
   }
 
   /// Unwanted bodies up to this size are read to their end: cheaper than a new connection.
-  private static let drainLimit: Int64 = 64 << 10
+  static let drainLimit: Int64 = 64 << 10
 
   private let request: GetRequest
   private let sink: any ObjectSink

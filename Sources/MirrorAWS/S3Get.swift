@@ -8,6 +8,7 @@ extension S3Store {
   private static let bulkSize: Int64 = 1 << 20
 
   public func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
+    if let outcome = try await unchanged(request) { return outcome }
     var question = question("GetObject", .get, key: request.key, deadline: request.deadline)
     try question.checkKey()
     question.headers.append(HTTPField("x-amz-checksum-mode", "ENABLED"))
@@ -32,6 +33,15 @@ extension S3Store {
       throw error
     }
     return try await outcome(question, request, head, reader)
+  }
+
+  /// Where the server would send an unchanged object again, a HEAD asks first.
+  private func unchanged(_ request: GetRequest) async throws(StoreError) -> GetOutcome? {
+    guard case .ifNoneMatch(let tag) = request.condition, site.ignoresNoneMatch else { return nil }
+    let known = try await head(HeadRequest(key: request.key, deadline: request.deadline))
+    if known.revision.etag == tag { return .notModified(modified: known.revision.modified, caching: known.caching) }
+    try await Allowance.current?.again()
+    return nil
   }
 
   private func outcome(
@@ -60,6 +70,7 @@ extension S3Store {
   private func noteOddity(_ request: GetRequest, _ head: HTTPHead, _ reader: ObjectReader) {
     let host = site.endpoint.host
     if case .notModified = reader.verdict {
+      if head.contentLength.map({ $0 > ObjectReader.drainLimit }) ?? true { site.ignoresNoneMatch = true }
       log.once(.notice, key: "If-None-Match", "\(host) ignores If-None-Match: unchanged objects are sent again")
     }
     if case .fault(.preconditionFailed, _) = reader.verdict {

@@ -1,4 +1,4 @@
-// ListObjectsV2: one page of keys.
+// ListObjectsV2, or ListObjects where a server has no other: one page of keys.
 import MirrorHTTP
 import MirrorPlatform
 public import MirrorStore
@@ -8,13 +8,20 @@ extension S3Store {
     var question = question("ListObjectsV2", .list, key: nil, deadline: request.deadline)
     question.subject += "/\(request.prefix)"
     question.listed = request.prefix
-    // Without this XML could not carry every key.
-    question.query = [("list-type", Array("2".utf8)), ("encoding-type", Array("url".utf8))]
+    let byMarker = site.listsByMarker
+    // Without the encoding XML could not carry every key.
+    question.query = [("encoding-type", Array("url".utf8))]
+    if !byMarker { question.query.append(("list-type", Array("2".utf8))) }
     question.query.append(("max-keys", Array("\(ListRequest.maximumKeys)".utf8)))
     question.query.append(("prefix", request.prefix.bytes))
     if request.delimited { question.query.append(("delimiter", Array("/".utf8))) }
-    if let key = request.startAfter { question.query.append(("start-after", key.bytes)) }
-    if let token = request.continuation { question.query.append(("continuation-token", Array(token.utf8))) }
+    if byMarker {
+      let marker = request.continuation.flatMap { ListingMarker.key($0) } ?? request.startAfter
+      if let marker { question.query.append(("marker", marker.bytes)) }
+    } else {
+      if let key = request.startAfter { question.query.append(("start-after", key.bytes)) }
+      if let token = request.continuation { question.query.append(("continuation-token", Array(token.utf8))) }
+    }
 
     let reader = ListingReader()
     let head = try await ask(question, reader: reader)
@@ -25,7 +32,16 @@ extension S3Store {
       throw StoreError(
         .serverError, operation: question.operation, subject: question.subject, status: head.status,
         reason: document.code, message: document.message, requestID: document.requestID)
-    case .page(var page, let unsized):
+    case .page(var page, let unsized, let isOld):
+      if isOld, !byMarker {
+        site.listsByMarker = true
+        log.once(.notice, key: "list-type", "\(site.endpoint.host) lists by version 1 only")
+        // It went by neither of these.
+        if request.startAfter != nil || request.continuation != nil {
+          try await Allowance.current?.again()
+          return try await list(request)
+        }
+      }
       classes.learn(page.objects)
       for index in unsized { page.objects[index] = try await sized(page.objects[index], request) }
       return page

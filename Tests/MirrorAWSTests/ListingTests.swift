@@ -21,7 +21,7 @@ struct ListingTests {
   private func parse(_ text: String, piece: Int = 7) -> ListingReader.Outcome { parse(Array(text.utf8), piece: piece) }
 
   private func page(_ text: String, piece: Int = 7) throws -> ListPage {
-    guard case .page(let page, _) = parse(text, piece: piece) else {
+    guard case .page(let page, _, _) = parse(text, piece: piece) else {
       Issue.record("no page: \(parse(text))")
       throw Absent()
     }
@@ -69,7 +69,7 @@ struct ListingTests {
 
   @Test func `an entry with nothing but a key is still an entry`() throws {
     let text = "<ListBucketResult><Contents><Key>k</Key></Contents><Contents/></ListBucketResult>"
-    guard case .page(let page, let unsized) = parse(text) else { throw Absent() }
+    guard case .page(let page, let unsized, _) = parse(text) else { throw Absent() }
     #expect(page.objects.map(\.key) == [ObjectKey("k")])
     #expect(unsized == [0])
     #expect(page.objects[0].revision.etag == nil && page.objects[0].revision.modified == nil)

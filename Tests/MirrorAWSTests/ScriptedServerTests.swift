@@ -87,6 +87,63 @@ struct ScriptedServerTests {
     _ = try await store.get(get, into: CollectingSink())
   }
 
+  @Test(arguments: [true, false], [true, false])
+  func `a server that lists by version 1 only is listed whole`(delimited: Bool, encoded: Bool) async throws {
+    let server = try FakeS3()
+    var expected: [String] = []
+    for index in 0..<25 {
+      let name = "d\(index % 3 == 0 ? "/" : "")k \(index)+é"
+      server.put(name, "x")
+      expected.append(name)
+    }
+    server.configure {
+      $0.knowsListVersion2 = false
+      $0.knowsEncodingType = encoded
+      $0.pageSize = 4
+    }
+    let transport = try HTTPTransport(settings())
+    defer { transport.close() }
+    let store = try makeStore(transport, endpoint: server.endpoint)
+    var seen: [String] = []
+    var token: String?
+    repeat {
+      let page = try await store.list(ListRequest(prefix: ObjectKey(""), delimited: delimited, continuation: token))
+      seen += page.objects.map { "\($0.key)" } + page.prefixes.map { "\($0)" }
+      token = page.next
+    } while token != nil && seen.count < 100
+    if delimited { expected = expected.filter { !$0.hasPrefix("d/") } + ["d/"] }
+    #expect(seen.sorted() == expected.sorted())
+    // Where to begin is said in its words too, also by a store that does not know yet.
+    let other = try makeStore(transport, endpoint: server.endpoint)
+    let page = try await other.list(
+      ListRequest(prefix: ObjectKey("d/"), delimited: false, startAfter: ObjectKey("d/k 3+é")))
+    #expect(page.objects.map { "\($0.key)" } == ["d/k 6+é", "d/k 9+é"])
+  }
+
+  @Test func `an unchanged object of a server that ignores If-None-Match is not sent over and over`() async throws {
+    let server = try FakeS3()
+    server.put("k", size: 1_000_000, seed: 3)
+    server.inject(.ignoreIfNoneMatch)
+    let transport = try HTTPTransport(settings())
+    defer { transport.close() }
+    let store = try makeStore(transport, endpoint: server.endpoint)
+    let tag = try #require(try await store.head(HeadRequest(key: ObjectKey("k"))).revision.etag)
+    for _ in 0..<3 {
+      guard
+        case .notModified = try await store.get(
+          GetRequest(key: ObjectKey("k"), condition: .ifNoneMatch(tag)), into: CollectingSink())
+      else {
+        Issue.record("modified")
+        return
+      }
+    }
+    #expect(server.sums.gets == 1 && server.sums.heads == 3)
+    server.put("k", "new content")
+    let sink = CollectingSink()
+    _ = try await store.get(GetRequest(key: ObjectKey("k"), condition: .ifNoneMatch(tag)), into: sink)
+    #expect(sink.text == "new content")
+  }
+
   @Test func `a portal's page is never a listing`() async throws {
     let server = try FakeS3()
     let transport = try HTTPTransport(settings())

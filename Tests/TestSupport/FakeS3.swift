@@ -91,6 +91,8 @@ extension FakeS3 {
     public var listedTag: @Sendable (String?) -> String? = { $0 }
     /// False: keys come as XML text whatever the request says, as servers do that do not know encoding-type.
     public var knowsEncodingType = true
+    /// False: listings are of version 1, as of servers that do not know list-type.
+    public var knowsListVersion2 = true
     /// Sends listings in chunks, as AWS does.
     public var chunkedLists = false
     /// Sends ETag and Last-Modified with a 304.

@@ -88,7 +88,7 @@ struct S3Address {
     case ("GET", false): kind = .get
     case ("HEAD", false): kind = .head
     case ("HEAD", true): kind = bucket.isEmpty ? .other : .bucketHead
-    case ("GET", true): kind = query.bytes("list-type") != nil ? .list : .other
+    case ("GET", true): kind = query.bytes("list-type") != nil || query.bytes("max-keys") != nil ? .list : .other
     default: kind = .other
     }
   }

@@ -71,6 +71,7 @@ struct S3Listing {
   private var prefix: [UInt8] { request.query.bytes("prefix") ?? [] }
   /// Where to go on, exclusive: a token names the last entry of the page before.
   private var after: [UInt8]? {
+    if isOld { return request.query.bytes("marker") }
     if let token = request.query["continuation-token"] { return bytes(hexadecimal: Array(token.dropFirst(1).utf8)) }
     return request.query.bytes("start-after")
   }
@@ -116,10 +117,14 @@ struct S3Listing {
       <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>\(bucket)</Name>\
       <Prefix>\(spelled(prefix))</Prefix>
       """
-    if let after = request.query.bytes("start-after") { xml += "<StartAfter>\(spelled(after))</StartAfter>" }
-    if let token = request.query["continuation-token"] { xml += "<ContinuationToken>\(token)</ContinuationToken>" }
-    if let next { xml += "<NextContinuationToken>T\(hexadecimal(next))</NextContinuationToken>" }
-    xml += "<KeyCount>\(entries.count)</KeyCount><MaxKeys>\(limit)</MaxKeys>"
+    if isOld {
+      xml += "<Marker>\(spelled(after ?? []))</Marker>"
+      // Only with a delimiter, as S3 has it.
+      if let next, request.query.bytes("delimiter") != nil { xml += "<NextMarker>\(spelled(next))</NextMarker>" }
+      xml += "<MaxKeys>\(limit)</MaxKeys>"
+    } else {
+      xml += version2(entries, limit: limit, next: next)
+    }
     if let delimiter = request.query.bytes("delimiter") { xml += "<Delimiter>\(spelled(delimiter))</Delimiter>" }
     if isEncoded { xml += "<EncodingType>url</EncodingType>" }
     xml += "<IsTruncated>\(next != nil)</IsTruncated>"
@@ -128,6 +133,16 @@ struct S3Listing {
       xml += "<CommonPrefixes><Prefix>\(spelled(prefix))</Prefix></CommonPrefixes>"
     }
     return xml + "</ListBucketResult>"
+  }
+
+  private var isOld: Bool { !state.settings.knowsListVersion2 }
+
+  private func version2(_ entries: [Entry], limit: Int, next: [UInt8]?) -> String {
+    var xml = ""
+    if let after = request.query.bytes("start-after") { xml += "<StartAfter>\(spelled(after))</StartAfter>" }
+    if let token = request.query["continuation-token"] { xml += "<ContinuationToken>\(token)</ContinuationToken>" }
+    if let next { xml += "<NextContinuationToken>T\(hexadecimal(next))</NextContinuationToken>" }
+    return xml + "<KeyCount>\(entries.count)</KeyCount><MaxKeys>\(limit)</MaxKeys>"
   }
 
   private func contents(_ key: ObjectKey) -> String {
