@@ -44,10 +44,13 @@ int cfuse_reply_attributes(cfuse_request request, const struct cfuse_node *node,
   return fuse_reply_attr(request_of(request), &status, timeout);
 }
 
-int cfuse_reply_directory(cfuse_request request, uint64_t handle) {
+int cfuse_reply_directory(cfuse_request request, uint64_t handle, bool is_as_shown) {
   struct fuse_file_info file;
   memset(&file, 0, sizeof file);
   file.fh = handle;
+  // The kernel remembers the names it is given now, and drops those of before unless told to keep them.
+  file.cache_readdir = 1;
+  file.keep_cache = is_as_shown;
   return fuse_reply_open(request_of(request), &file);
 }
 

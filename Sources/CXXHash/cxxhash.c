@@ -3,6 +3,9 @@
 #include "include/cxxhash.h"
 
 uint64_t cxxhash_digest(const void *bytes, size_t count) { return XXH3_64bits(bytes, count); }
+uint64_t cxxhash_seeded(const void *bytes, size_t count, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes, count, seed);
+}
 cxxhash_state *cxxhash_create(void) {
   XXH3_state_t *state = XXH3_createState();
   if (state != NULL) XXH3_64bits_reset(state);

@@ -9,6 +9,8 @@ struct EntryTable {
   /// Open addressing over slot numbers, -1 where empty; the length is a power of two.
   private var index: [Int32] = []
   private(set) var live = 0
+  /// Moves on with every change of what a reader of the directory is shown, and when the kernel forgets a file.
+  private(set) var version: UInt32 = 0
 
   var count: Int { entries.count }
 
@@ -18,12 +20,16 @@ struct EntryTable {
 
   /// Changes a slot and keeps the count of live names.
   mutating func update<Result>(_ slot: Int, _ body: (inout Entry) -> Result) -> Result {
-    let was = entries[slot].kind
+    let (was, link) = (entries[slot].kind, entries[slot].link)
     let result = body(&entries[slot])
-    if was == .none && entries[slot].kind != .none { live += 1 }
-    if was != .none && entries[slot].kind == .none { live -= 1 }
+    let kind = entries[slot].kind
+    if was == .none && kind != .none { live += 1 }
+    if was != .none && kind == .none { live -= 1 }
+    if was != kind || link != 0 && entries[slot].link == 0 { noteChange() }
     return result
   }
+
+  mutating func noteChange() { version &+= 1 }
 
   func name(_ slot: Int) -> ArraySlice<UInt8> {
     names[Int(slot == 0 ? 0 : ends[slot - 1])..<Int(ends[slot])]

@@ -202,24 +202,19 @@ extension BucketMirror {
     }
   }
 
-  /// OPENDIR, READDIR to the end: waits for all pages of a listing.
+  /// Waits for all pages of a listing.
   func bringListing(_ directory: Int) async -> Errno? {
     let node = state.withLock { $0.namespace.nodes.id($0.namespace.directories[directory].node) }
-    let opened: Result<UInt64, Errno> = await withCheckedContinuation { continuation in
-      openDirectory(node) { continuation.resume(returning: $0) }
+    let failure: Errno? = await withCheckedContinuation { continuation in
+      bringUpToDate(node) { continuation.resume(returning: $0) }
     }
-    let handle: UInt64
-    switch opened {
-    case .success(let opened): handle = opened
-    case .failure(let errno): return errno
-    }
-    defer { closeDirectory(node, handle: handle) }
+    if let failure { return failure }
     var offset: UInt64 = 0
     while true {
       let from = offset
       let (end, failure): (UInt64, Errno?) = await withCheckedContinuation { continuation in
         let reader = ListingEnd(from) { continuation.resume(returning: $0) }
-        readDirectory(node, handle: handle, offset: from, plus: false, into: reader)
+        readDirectory(node, handle: 0, offset: from, plus: false, into: reader)
       }
       if let failure { return failure }
       if end == offset { return nil }
@@ -238,7 +233,7 @@ private final class ListingEnd: DirectoryCollector {
     self.done = done
   }
 
-  func add(name: [UInt8], entry: NodeEntry, offset: UInt64) -> Bool {
+  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool {
     self.offset.withLock { $0 = offset }
     return true
   }

@@ -55,10 +55,23 @@ public enum ReadAnswer: Sendable {
   case failed(Errno)
 }
 
+/// A directory opened for reading.
+public struct OpenedDirectory: Sendable {
+  public let handle: UInt64
+  /// Nothing has changed since the last opener was shown it, and the kernel knows each of its files: it may show what
+  /// it remembers.
+  public let isAsShown: Bool
+
+  public init(handle: UInt64, isAsShown: Bool) {
+    self.handle = handle
+    self.isAsShown = isAsShown
+  }
+}
+
 /// Collects the names of one READDIR or READDIRPLUS answer. Called with the namespace locked: it must only copy.
 public protocol DirectoryCollector: AnyObject, Sendable {
   /// Adds a name; `offset` is where a later read goes on after it. False when the answer is full: not added.
-  func add(name: [UInt8], entry: NodeEntry, offset: UInt64) -> Bool
+  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool
   /// The answer is complete (possibly empty: the end), or the read failed; called once, with nothing locked.
   /// Returns false if the answer did not reach the kernel: then none of its look-ups count.
   func finish(_ error: Errno?) -> Bool
@@ -80,7 +93,7 @@ public protocol FileTree: AnyObject, Sendable {
   func forget(_ node: NodeID, count: UInt64)
 
   /// OPENDIR: a handle, or the errno; brings the listing up to date where it is stale.
-  func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<UInt64, Errno>) -> Void)
+  func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<OpenedDirectory, Errno>) -> Void)
   /// READDIR (`plus` false: look-ups are not counted) and READDIRPLUS, from `offset` (0: the beginning).
   func readDirectory(
     _ node: NodeID, handle: UInt64, offset: UInt64, plus: Bool, into collector: any DirectoryCollector)

@@ -5,12 +5,16 @@ import MirrorStore
 import Synchronization
 
 extension BucketMirror {
-  public func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<UInt64, Errno>) -> Void) {
-    let opener: @Sendable (Errno?) -> Void = { [weak self] error in
+  public func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<OpenedDirectory, Errno>) -> Void) {
+    bringUpToDate(node) { [weak self] error in
       if let error { return reply(.failure(error)) }
       guard let self else { return reply(.failure(.inputOutput)) }
-      reply(.success(self.newHandle(node)))
+      reply(.success(self.opened(node)))
     }
+  }
+
+  /// Brings the listing up to date where it is stale; of a first one the first page.
+  func bringUpToDate(_ node: NodeID, opener: @escaping @Sendable (Errno?) -> Void) {
     enum Step {
       case done(Errno?)
       case start(Int)
@@ -38,11 +42,15 @@ extension BucketMirror {
     }
   }
 
-  func newHandle(_ node: NodeID) -> UInt64 {
-    state.withLock { state in
+  /// A handle for the kernel, which is about to be shown the directory.
+  func opened(_ node: NodeID) -> OpenedDirectory {
+    let now = clock.now()
+    return state.withLock { state in
       state.lastHandle += 1
-      state.handles[state.lastHandle] = state.namespace.directoryIndex(node)
-      return state.lastHandle
+      let directory = state.namespace.directoryIndex(node)
+      state.handles[state.lastHandle] = directory
+      let isAsShown = directory.map { state.namespace.noteShown($0, now) } ?? false
+      return OpenedDirectory(handle: state.lastHandle, isAsShown: isAsShown)
     }
   }
 
@@ -240,6 +248,22 @@ extension Namespace {
     return now < directories[directory].listed + listingLifetime(directory) + bound
   }
 
+  /// Somebody is about to read a directory. Whether the kernel may show him what it showed the last one: that is as it
+  /// was, and the kernel need not ask for the names in it, which else are better given with it.
+  mutating func noteShown(_ directory: Int, _ now: Instant) -> Bool {
+    let table = directories[directory].table
+    let before = directories[directory].shown
+    if let before, before.version == table.version, before.listed == directories[directory].listed,
+      now < before.at + Self.longestTimeout, hasFreshListing(directory, now),
+      table.entries.allSatisfy({ $0.kind != .file || $0.link != 0 })
+    {
+      return true
+    }
+    directories[directory].shown = Directory.Shown(
+      version: table.version, listed: directories[directory].listed, at: now)
+    return false
+  }
+
   /// Adds names to an answer until it is full; which nodes it counts, and whether there was no more.
   mutating func collect(
     _ directory: Int, _ reader: ListingFlight.Reader, _ now: Instant
@@ -252,8 +276,11 @@ extension Namespace {
       guard entry.kind != .none else { continue }
       let node =
         entry.kind == .directory ? directories[Int(entry.link)].node : reader.plus ? fileNode(directory, slot - 1) : 0
-      let shown = entry.kind == .directory ? directoryEntry(Int(entry.link)) : fileEntry(directory, slot - 1, now: now)
-      let name = Array(directories[directory].table.name(slot - 1))
+      let shown =
+        entry.kind == .directory
+        ? directoryEntry(Int(entry.link))
+        : reader.plus ? fileEntry(directory, slot - 1, now: now) : plainEntry(directory, slot - 1)
+      let name = directories[directory].table.name(slot - 1)
       guard reader.collector.add(name: name, entry: shown, offset: UInt64(slot)) else {
         if reader.plus, entry.kind == .file, nodes[node].lookups == 0 { dropUnusedNode(directory, slot - 1) }
         return (added, false)

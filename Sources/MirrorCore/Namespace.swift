@@ -21,6 +21,14 @@ struct Directory {
   var holds = ValidationPlanner.Neighbours()
   /// Last-Modified of its marker object, else 0: never "now".
   var modified: Int64 = 0
+  /// What the kernel was last shown of it.
+  var shown: Shown?
+
+  struct Shown {
+    let version: UInt32
+    let listed: Instant
+    let at: Instant
+  }
 }
 
 /// A name in a directory.
@@ -195,6 +203,7 @@ struct Namespace {
   mutating func supersede(_ directory: Int, _ slot: Int) {
     let entry = directories[directory].table[slot]
     let key = key(directory, slot)
+    directories[directory].table.noteChange()
     effects.retired.append(Retirement(key: key, revision: entry.revision, file: FileID(directory, slot)))
     if entry.stated == .something { stated[FileID(directory, slot)] = nil }
     guard entry.link != 0 else { return }

@@ -88,7 +88,7 @@ extension Namespace {
     let entry = directories[directory].table[slot]
     let remaining = entry.isExpired ? .zero : entry.validated + lifetime(directory, slot) - now
     return NodeEntry(
-      attributes: fileAttributes(entry.link, key: key(directory, slot), entry.revision),
+      attributes: fileAttributes(entry.link, directory, directories[directory].table.name(slot), entry.revision),
       entryTimeout: min(max(remaining, .zero), Self.longestTimeout), attributeTimeout: Self.longestTimeout)
   }
 
@@ -108,11 +108,25 @@ extension Namespace {
       modified: directories[directory].modified)
   }
 
-  func fileAttributes(_ node: UInt32, key: ObjectKey, _ revision: ObjectRevision) -> NodeAttributes {
+  /// What READDIR tells: no attributes but the number.
+  func plainEntry(_ directory: Int, _ slot: Int) -> NodeEntry {
+    let number = inode(directory, directories[directory].table.name(slot), directories[directory].table[slot].revision)
+    return NodeEntry(
+      attributes: NodeAttributes(node: NodeID(rawValue: 0), inode: number, isDirectory: false, size: 0, modified: 0),
+      entryTimeout: .zero, attributeTimeout: .zero)
+  }
+
+  private func fileAttributes(
+    _ node: UInt32, _ directory: Int, _ name: ArraySlice<UInt8>, _ revision: ObjectRevision
+  ) -> NodeAttributes {
     NodeAttributes(
-      node: node == 0 ? NodeID(rawValue: 0) : nodes.id(node),
-      inode: inode(stableHash(key.bytes + [0] + (revision.etag?.bytes ?? []))), isDirectory: false,
-      size: revision.size, modified: revision.modified ?? 0)
+      node: node == 0 ? NodeID(rawValue: 0) : nodes.id(node), inode: inode(directory, name, revision),
+      isDirectory: false, size: revision.size, modified: revision.modified ?? 0)
+  }
+
+  private func inode(_ directory: Int, _ name: ArraySlice<UInt8>, _ revision: ObjectRevision) -> UInt64 {
+    let tagged = stableHash(directories[directory].key[...], seed: revision.etag?.fingerprint ?? 0)
+    return inode(stableHash(name, seed: tagged))
   }
 
   /// 0 and 1 have meanings of their own, and some programs read inode numbers as signed.
@@ -125,11 +139,13 @@ extension Namespace {
     case .directory: return directoryAttributes(Int(node.directory))
     case .file:
       let (directory, slot) = (Int(node.directory), Int(node.slot))
-      return fileAttributes(
-        index, key: key(directory, slot), directories[directory].table[slot].revision)
+      let table = directories[directory].table
+      return fileAttributes(index, directory, table.name(slot), table[slot].revision)
     case .superseded:
       guard let old = nodes.superseded[index] else { return nil }
-      return fileAttributes(index, key: old.key, old.revision)
+      let directory = Int(node.directory)
+      let name = old.key.bytes[directories[directory].key.count...]
+      return fileAttributes(index, directory, name, old.revision)
     case .free: return nil
     }
   }

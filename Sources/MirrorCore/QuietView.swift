@@ -46,13 +46,13 @@ public final class QuietView: FileTree {
     if !reply(answer), case .found(let entry) = answer { mirror.forget(entry.attributes.node, count: 1) }
   }
 
-  public func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<UInt64, Errno>) -> Void) {
+  public func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<OpenedDirectory, Errno>) -> Void) {
     guard let directory = mirror.state.withLock({ $0.namespace.directoryIndex(node) }) else {
       return reply(.failure(.stale))
     }
     Task {
       await mirror.load(directory: directory)
-      reply(.success(mirror.newHandle(node)))
+      reply(.success(mirror.opened(node)))
     }
   }
 

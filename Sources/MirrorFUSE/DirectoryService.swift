@@ -19,9 +19,11 @@ extension KernelService {
     serve(request) { reply in
       tree.openDirectory(node) { result in
         switch result {
-        case .success(let handle):
+        case .success(let opened):
           // Nobody will release a handle that the kernel did not get.
-          if !reply.answer({ cfuse_reply_directory($0, handle) }) { tree.closeDirectory(node, handle: handle) }
+          if !reply.answer({ cfuse_reply_directory($0, opened.handle, opened.isAsShown) }) {
+            tree.closeDirectory(node, handle: opened.handle)
+          }
         case .failure(let error): reply.fail(error)
         }
       }
@@ -49,6 +51,19 @@ final class DirectoryPage: DirectoryCollector {
   private struct State {
     var bytes: [UInt8]
     var used = 0
+    var entry = Timeout()
+    var attribute = Timeout()
+  }
+
+  /// The last one in the kernel's form: most names of a page have the same.
+  private struct Timeout {
+    private var known = Duration.zero
+    private var seconds = 0.0
+
+    mutating func seconds(_ duration: Duration) -> Double {
+      if duration != known { (known, seconds) = (duration, duration.secondsValue) }
+      return seconds
+    }
   }
   private let reply: PendingReply
   private let place: DirectoryPlace
@@ -73,31 +88,35 @@ final class DirectoryPage: DirectoryCollector {
   private func addDot(_ name: [UInt8], _ attributes: NodeAttributes, offset: UInt64) -> Bool {
     var node = appearance.node(attributes)
     node.node = 0
-    return append(name, node, offset, entry: 0, attribute: 0)
+    return append(name[...], node, offset, entry: .zero, attribute: .zero)
   }
 
-  func add(name: [UInt8], entry: NodeEntry, offset: UInt64) -> Bool {
+  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool {
     // One name that cannot be shown must not make the kernel refuse the whole directory; the dots have been.
     guard Self.isShown(name) else { return true }
     return append(
-      name, appearance.node(entry.attributes), offset + 2, entry: entry.entryTimeout.secondsValue,
-      attribute: entry.attributeTimeout.secondsValue)
+      name, appearance.node(entry.attributes), offset + 2, entry: entry.entryTimeout, attribute: entry.attributeTimeout)
   }
 
-  private static func isShown(_ name: [UInt8]) -> Bool {
-    guard (1...255).contains(name.count), name != [0x2E], name != [0x2E, 0x2E] else { return false }
+  private static func isShown(_ name: ArraySlice<UInt8>) -> Bool {
+    guard (1...255).contains(name.count), name.count > 2 || !name.allSatisfy({ $0 == 0x2E }) else { return false }
     return !name.contains { $0 == 0x2F || $0 == 0 }
   }
 
-  private func append(_ name: [UInt8], _ node: cfuse_node, _ offset: UInt64, entry: Double, attribute: Double) -> Bool {
+  private func append(
+    _ name: ArraySlice<UInt8>, _ node: cfuse_node, _ offset: UInt64, entry: Duration, attribute: Duration
+  ) -> Bool {
     let plus: Int32 = place.plus ? 1 : 0
     return state.withLock { state in
       var node = node
       let used = state.used
+      let (entry, attribute) = (state.entry.seconds(entry), state.attribute.seconds(attribute))
       let added = unsafe state.bytes.withUnsafeMutableBufferPointer { bytes in
-        guard let start = bytes.baseAddress else { return 0 }
-        return unsafe cfuse_add_name(
-          plus, start + used, bytes.count - used, name, name.count, &node, offset, entry, attribute)
+        unsafe name.withUnsafeBufferPointer { name in
+          guard let start = bytes.baseAddress, let text = name.baseAddress else { return 0 }
+          return unsafe cfuse_add_name(
+            plus, start + used, bytes.count - used, text, name.count, &node, offset, entry, attribute)
+        }
       }
       state.used += added
       return added > 0

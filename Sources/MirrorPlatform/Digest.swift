@@ -68,3 +68,8 @@ private func cxxhash_of(_ bytes: [UInt8]) -> UInt64 {
 
 /// A stable 64-bit hash of bytes, the same in every process and release (XXH3-64).
 public func stableHash(_ bytes: [UInt8]) -> UInt64 { cxxhash_of(bytes) }
+
+/// The same, with a seed.
+public func stableHash(_ bytes: ArraySlice<UInt8>, seed: UInt64) -> UInt64 {
+  unsafe bytes.withUnsafeBytes { unsafe cxxhash_seeded($0.baseAddress, $0.count, seed) }
+}

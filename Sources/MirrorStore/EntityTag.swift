@@ -67,6 +67,23 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// A stable 64-bit hash of the tag, the same in every process and release.
+  public var fingerprint: UInt64 {
+    switch form {
+    case .digest(let high, let low): Self.mixed(high, low, 0)
+    case .parts(let high, let low, let count): Self.mixed(high, low, UInt64(count) + 1)
+    case .short(let high, let low, let count): Self.mixed(high, low, ~UInt64(count))
+    case .long(let bytes): stableHash(bytes)
+    }
+  }
+
+  /// A listing asks for it a thousand times a page: without an array of bytes.
+  private static func mixed(_ high: UInt64, _ low: UInt64, _ rest: UInt64) -> UInt64 {
+    var value = (high ^ rest) &* 0x9e37_79b9_7f4a_7c15
+    value = (value ^ value >> 32 ^ low) &* 0xd6e8_feb8_6659_fd93
+    return value ^ value >> 32
+  }
+
   /// The sixteen bytes of a tag that has the form of an MD5; whether it *is* one, the object's encryption decides.
   public var md5: [UInt8]? {
     if case .digest(let high, let low) = form { Self.bytes(high, low) } else { nil }

@@ -90,12 +90,12 @@ final class MirrorFixture: Sendable {
   func list(_ path: String) async -> Result<[String], Errno> {
     let node = path.isEmpty ? NodeID.root : await node(path)?.node
     guard let node else { return .failure(.noEntry) }
-    let opened: Result<UInt64, Errno> = await withCheckedContinuation { continuation in
+    let opened: Result<OpenedDirectory, Errno> = await withCheckedContinuation { continuation in
       mirror.openDirectory(node) { continuation.resume(returning: $0) }
     }
     let handle: UInt64
     switch opened {
-    case .success(let opened): handle = opened
+    case .success(let opened): handle = opened.handle
     case .failure(let errno): return .failure(errno)
     }
     defer { mirror.closeDirectory(node, handle: handle) }
@@ -121,7 +121,7 @@ final class Collector: DirectoryCollector {
   private let done: @Sendable (Collector) -> Void
   init(_ done: @escaping @Sendable (Collector) -> Void) { self.done = done }
 
-  func add(name: [UInt8], entry: NodeEntry, offset: UInt64) -> Bool {
+  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool {
     state.withLock {
       guard $0.names.count < 100 else { return false }
       $0.names.append(String(decoding: name, as: UTF8.self))

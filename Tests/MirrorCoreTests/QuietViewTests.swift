@@ -59,10 +59,10 @@ import Testing
         node = entry.attributes.node
       }
       let directory = node
-      let opened: Result<UInt64, Errno> = await withCheckedContinuation { continuation in
+      let opened: Result<OpenedDirectory, Errno> = await withCheckedContinuation { continuation in
         view.openDirectory(directory) { continuation.resume(returning: $0) }
       }
-      guard case .success(let handle) = opened else { return .failure(.inputOutput) }
+      guard case .success(let handle) = opened.map(\.handle) else { return .failure(.inputOutput) }
       defer { view.closeDirectory(directory, handle: handle) }
       let part: Collector = await withCheckedContinuation { continuation in
         let collector = Collector { continuation.resume(returning: $0) }

@@ -170,9 +170,9 @@ final class SyntheticTree: FileTree {
 
   func forget(_ node: NodeID, count: UInt64) { state.withLock { $0.counts.forgotten += count } }
 
-  func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<UInt64, Errno>) -> Void) {
+  func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<OpenedDirectory, Errno>) -> Void) {
     state.withLock { $0.counts.opened += 1 }
-    reply(.success(node.rawValue))
+    reply(.success(OpenedDirectory(handle: node.rawValue, isAsShown: false)))
   }
 
   func readDirectory(
@@ -185,7 +185,7 @@ final class SyntheticTree: FileTree {
           continue
         }
         let entry = NodeEntry(attributes: attributes, entryTimeout: entryTimeout, attributeTimeout: .seconds(3600))
-        if !collector.add(name: children[index], entry: entry, offset: UInt64(index) + 1) { break }
+        if !collector.add(name: children[index][...], entry: entry, offset: UInt64(index) + 1) { break }
       }
     }
     _ = collector.finish(nil)

@@ -11,6 +11,7 @@ struct Upcalls: Sendable {
   static let read = 15
   static let getExtendedAttribute = 22
   static let listExtendedAttributes = 23
+  static let readDirectory = 28
   static let readDirectoryPlus = 44
 
   private(set) var byOpcode: [Int: Int] = [:]

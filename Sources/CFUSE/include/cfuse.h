@@ -2,6 +2,7 @@
 #ifndef CFUSE_H
 #define CFUSE_H
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #pragma clang assume_nonnull begin
@@ -62,7 +63,7 @@ int cfuse_reply_error(cfuse_request request, int error);
 int cfuse_reply_entry(cfuse_request request, const struct cfuse_node *node, double entry_timeout,
                       double attribute_timeout);
 int cfuse_reply_attributes(cfuse_request request, const struct cfuse_node *node, double timeout);
-int cfuse_reply_directory(cfuse_request request, uint64_t handle);
+int cfuse_reply_directory(cfuse_request request, uint64_t handle, bool is_as_shown);
 int cfuse_reply_bytes(cfuse_request request, const void *_Nullable bytes, size_t size);
 int cfuse_reply_xattr_size(cfuse_request request, size_t size);
 
