@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "session.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/statvfs.h>
 
 static struct cfuse_session *session_of(fuse_req_t request) { return fuse_req_userdata(request); }
@@ -44,10 +45,22 @@ static void on_getattr(fuse_req_t request, fuse_ino_t node, struct fuse_file_inf
   session->handlers.attributes(session->owner, (cfuse_request)request, node);
 }
 
-// ENOSYS, once: from then on the kernel opens files by itself and keeps their pages.
+// ENOSYS, once: from then on the kernel opens files by itself and keeps their pages. Where it is to read files without
+// us, each open must name one; a remount could let one through that would write to it.
 static void on_open(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *file) {
-  (void)node, (void)file;
-  fuse_reply_err(request, ENOSYS);
+  struct cfuse_session *session = session_of(request);
+  if (session->passthrough_depth == 0)
+    fuse_reply_err(request, ENOSYS);
+  else if ((file->flags & O_ACCMODE) != O_RDONLY)
+    fuse_reply_err(request, EROFS);
+  else
+    session->handlers.open(session->owner, (cfuse_request)request, node);
+}
+
+static void on_release(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *file) {
+  struct cfuse_session *session = session_of(request);
+  session->handlers.close(session->owner, node, file->fh);
+  fuse_reply_err(request, 0);
 }
 
 static void on_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file) {
@@ -133,6 +146,7 @@ const struct fuse_lowlevel_ops cfuse_operations = {
     .forget_multi = on_forget_multi,
     .getattr = on_getattr,
     .open = on_open,
+    .release = on_release,
     .read = on_read,
     .opendir = on_opendir,
     .readdir = on_readdir,

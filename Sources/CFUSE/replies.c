@@ -54,6 +54,17 @@ int cfuse_reply_directory(cfuse_request request, uint64_t handle, bool is_as_sho
   return fuse_reply_open(request_of(request), &file);
 }
 
+int cfuse_reply_open(cfuse_request request, uint64_t handle, int32_t backing) {
+  struct fuse_file_info file;
+  memset(&file, 0, sizeof file);
+  file.fh = handle;
+  file.keep_cache = 1;
+  cfuse_opened_backing = backing;
+  int result = fuse_reply_open(request_of(request), &file);
+  cfuse_opened_backing = 0;
+  return result;
+}
+
 int cfuse_reply_bytes(cfuse_request request, const void *bytes, size_t size) {
   return fuse_reply_buf(request_of(request), bytes, size);
 }

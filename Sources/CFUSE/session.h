@@ -12,6 +12,9 @@ struct cfuse_session {
   void *owner;
   _Atomic uint64_t init_unique;
   atomic_bool dirops_offered;
+  /// What `max_stack_depth` is to be; 0 where passthrough is not wanted.
+  uint32_t passthrough_depth;
+  atomic_bool passthrough_offered;
   atomic_bool ready;
   atomic_bool can_expire;
   /// What reading the device failed with, other than by unmounting.
@@ -23,5 +26,7 @@ extern const struct fuse_lowlevel_ops cfuse_operations;
 void cfuse_log_error(const char *what, int error);
 
 extern const struct fuse_custom_io cfuse_hooks;
+/// The backing id for the reply to OPEN that this thread is about to send; 0 at any other time.
+extern _Thread_local int32_t cfuse_opened_backing;
 
 #endif

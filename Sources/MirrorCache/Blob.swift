@@ -61,6 +61,8 @@ public final class Blob: Sendable {
   public var revision: ObjectRevision { metadata.revision }
   /// Every block is here (some of them perhaps yet to be checked).
   public var isComplete: Bool { isReady.load(ordering: .acquiring) || state.withLock { $0.blocks.isFull } }
+  /// Every block is here and none needs a check: the file is the revision.
+  public var isWhole: Bool { isReady.load(ordering: .acquiring) }
   /// Bytes of the blocks that are here.
   public var cachedBytes: Int64 {
     isReady.load(ordering: .acquiring) ? geometry.size : state.withLock { $0.bytes }

@@ -33,8 +33,8 @@ extension Blob {
     return isGood
   }
 
-  /// Checks every block that needs it.
-  func checkAll() {
+  /// Reads and checks every block that needs it; those that are damaged are dropped.
+  public func checkAll() {
     for block in 0..<geometry.count where state.withLock({ $0.unverified?.contains(block) ?? false }) {
       _ = check(block)
     }

@@ -2,6 +2,7 @@
 import MirrorCache
 import MirrorPlatform
 import MirrorStore
+import Synchronization
 
 /// What files share: where bytes come from and go to.
 final class FileSources: Sendable {
@@ -13,12 +14,25 @@ final class FileSources: Sendable {
   /// Answers readers away from the transfer thread.
   let replies = WorkQueue(name: "reply", threads: 2)
 
+  /// Made when first needed.
+  private let checks = Mutex<WorkQueue?>(nil)
+
   init(store: any ObjectStore, cache: Cache, log: Log, clock: any Clock, partSize: Int64) {
     self.store = store
     self.cache = cache
     self.log = log
     self.clock = clock
     self.partSize = partSize
+  }
+
+  /// Has every block of a copy checked that needs it, in the background.
+  func check(_ blob: Blob) {
+    let queue = checks.withLock { queue in
+      let made = queue ?? WorkQueue(name: "check", threads: 1)
+      queue = made
+      return made
+    }
+    queue.submit { blob.checkAll() }
   }
 }
 

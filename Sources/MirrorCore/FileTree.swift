@@ -68,6 +68,14 @@ public struct OpenedDirectory: Sendable {
   }
 }
 
+public enum OpenAnswer: Sendable {
+  /// Every byte is in this file, and proven; all stays as it is for as long as `lease` is held.
+  case whole(File, lease: any AnyObject & Sendable)
+  /// Not all is here, or there is none: bytes are had by `read`.
+  case byReading
+  case failed(Errno)
+}
+
 /// Collects the names of one READDIR or READDIRPLUS answer. Called with the namespace locked: it must only copy.
 public protocol DirectoryCollector: AnyObject, Sendable {
   /// Adds a name; `offset` is where a later read goes on after it. False when the answer is full: not added.
@@ -100,6 +108,9 @@ public protocol FileTree: AnyObject, Sendable {
   /// RELEASEDIR.
   func closeDirectory(_ node: NodeID, handle: UInt64)
 
+  /// OPEN, for kernels that can read files by themselves: the whole content where it is here, or small enough to be
+  /// fetched first. Nobody need ask before `read`.
+  func open(_ node: NodeID, reply: @escaping @Sendable (OpenAnswer) -> Void)
   /// READ of `[offset, offset + count)`, cut at the end of the file.
   func read(_ node: NodeID, offset: Int64, count: Int, reply: @escaping @Sendable (ReadAnswer) -> Void)
 
@@ -112,6 +123,7 @@ public protocol FileTree: AnyObject, Sendable {
 extension FileTree {
   public func parent(of directory: NodeID) -> NodeID? { nil }
   public func isFile(_ name: [UInt8], in parent: NodeID) -> Bool { false }
+  public func open(_ node: NodeID, reply: @escaping @Sendable (OpenAnswer) -> Void) { reply(.byReading) }
 }
 
 /// What the tree may tell the kernel. Calls return at once; they are carried out in order by a thread of their own.

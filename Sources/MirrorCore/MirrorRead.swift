@@ -5,8 +5,17 @@ import Synchronization
 
 extension BucketMirror: FileOwner {
   public func read(_ node: NodeID, offset: Int64, count: Int, reply: @escaping @Sendable (ReadAnswer) -> Void) {
-    var ahead: [MirroredFile] = []
-    let file = state.withLock { state -> Result<MirroredFile, Errno> in
+    switch content(of: node, fromStart: offset == 0) {
+    case .success((let file, let ahead)):
+      file.read(offset, count, reply: reply)
+      fetch(ahead)
+    case .failure(let error): reply(.failed(error))
+    }
+  }
+
+  /// The content behind a node that is being used, and what its reader will want next.
+  func content(of node: NodeID, fromStart: Bool) -> Result<(MirroredFile, ahead: [MirroredFile]), Errno> {
+    state.withLock { state in
       guard let index = state.namespace.nodes.index(node) else { return .failure(.stale) }
       let place = state.namespace.nodes[index]
       switch place.role {
@@ -14,24 +23,23 @@ extension BucketMirror: FileOwner {
       case .file:
         let id = FileID(Int(place.directory), Int(place.slot))
         state.noteUse(Int(place.directory), Int(place.slot), clock.now())
-        if offset == 0 { ahead = filesAhead(of: id, &state) }
-        return .success(content(id, &state))
+        let ahead = fromStart ? filesAhead(of: id, &state) : []
+        return .success((content(id, &state), ahead))
       case .superseded:
-        if let file = state.superseded[index] { return .success(file) }
+        if let file = state.superseded[index] { return .success((file, [])) }
         guard let old = state.namespace.nodes.superseded[index] else { return .failure(.stale) }
         let file = MirroredFile(
           id: FileID(Int(place.directory), Int(place.slot)), key: old.key, revision: old.revision, sources: sources,
           owner: self)
         file.retire()
         state.superseded[index] = file
-        return .success(file)
+        return .success((file, []))
       case .free: return .failure(.stale)
       }
     }
-    switch file {
-    case .success(let file): file.read(offset, count, reply: reply)
-    case .failure(let error): reply(.failed(error))
-    }
+  }
+
+  func fetch(_ ahead: [MirroredFile]) {
     for file in ahead { Task { await fetchAhead(file) } }
   }
 

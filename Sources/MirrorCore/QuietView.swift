@@ -80,6 +80,15 @@ public final class QuietView: FileTree {
     }
   }
 
+  public func open(_ node: NodeID, reply: @escaping @Sendable (OpenAnswer) -> Void) {
+    guard let content = content(of: node) else { return reply(.byReading) }
+    if let file = content.file { return reply(file.whole() ?? .byReading) }
+    Task {
+      let blob = await mirror.cache.blob(content.key, content.revision)
+      reply(blob.flatMap(OpenAnswer.init(whole:)) ?? .byReading)
+    }
+  }
+
   /// The revision behind a node; nil for a node that is no file, which no request is sent for.
   private func content(of node: NodeID) -> (key: ObjectKey, revision: ObjectRevision, file: MirroredFile?)? {
     mirror.state.withLock { state in

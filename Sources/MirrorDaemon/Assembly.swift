@@ -56,9 +56,11 @@ struct Assembly: Sendable {
       store: RetryingStore(paid, policy: origin.retries, clock: clock), cache: cache,
       ledger: ledger, clock: clock, log: log)
     keeper = PinKeeper(mirror)
+    var options = settings.mountOptions
+    if settings.passthrough { options.passthroughBeside = cache.directory + "/source" }
     do throws(MountError) {
       session = try KernelSession(
-        tree: mirror, quietTree: QuietView(of: mirror), options: settings.mountOptions, log: log)
+        tree: mirror, quietTree: QuietView(of: mirror), options: options, log: log)
     } catch {
       Self.close(cache, ledger, purse)
       transport.close()

@@ -108,6 +108,7 @@ struct ControlDesk: Sendable {
   private func report() async -> StatusReport {
     var report = StatusReport(assembly.mirror.status(), settings, place, assembly)
     report.since = since
+    report.dataPath = assembly.session.dataPath
     report.budgets = assembly.purse?.status() ?? []
     report.costThisMonth = await assembly.costThisMonth()
     return report

@@ -88,6 +88,16 @@ private let cache: [MountOption] = [
   MountOption("min-free", "SIZE", "disk space that the cache leaves free") {
     (settings, text) throws(OptionProblem) in settings.minimumFree = try size(text, in: 0...Int64.max)
   },
+  MountOption(
+    "data-path", "WAY",
+    "how content reaches programs: 'cached', through this process into the kernel's page cache (default), or 'passthrough', read by the kernel from the cache's files where it can: for large files and mmap; takes root and Linux 6.9"
+  ) { (settings, text) throws(OptionProblem) in
+    switch text {
+    case "cached": settings.passthrough = false
+    case "passthrough": settings.passthrough = true
+    default: throw OptionProblem("it is cached or passthrough")
+    }
+  },
 ]
 
 private let freshness: [MountOption] = [

@@ -27,6 +27,9 @@ public struct MountSettings: Sendable {
   public var cacheSize: Int64?
   public var minimumFree: Int64?
 
+  /// Whether the kernel is to read whole files by itself.
+  public var passthrough = false
+
   // Freshness.
   public var rules = FreshnessRules()
   public var offline = false

@@ -1,4 +1,5 @@
 // What `status` says of one mount, as JSON for scripts and as text for people.
+public import MirrorFUSE
 public import MirrorPlatform
 public import MirrorStore
 
@@ -27,6 +28,7 @@ public struct StatusReport: Sendable {
   public var negative: Int
   public var hiddenKeys: Int
   public var budgets: [Purse.Status] = []
+  public var dataPath = DataPath.cached(because: nil)
 
   public var json: JSON {
     .object(
@@ -65,6 +67,7 @@ public struct StatusReport: Sendable {
             ("negative", .int(Int64(negative))),
           ])
         ),
+        ("dataPath", .string(dataPath == .passthrough ? "passthrough" : "cached")),
       ] + (budgets.isEmpty ? [] : [("budgets", .array(budgets.map(\.json)))]))
   }
 
@@ -85,6 +88,11 @@ public struct StatusReport: Sendable {
       ),
       ("served", "\(fetched) fetched, \(revalidated) revalidated, \(stale) stale, \(negative) absent"), ("cache", used),
     ]
+    switch dataPath {
+    case .passthrough: rows.append(("data path", "passthrough: the kernel reads whole files by itself"))
+    case .cached(let reason?): rows.append(("data path", "cached, not passthrough: \(reason)"))
+    case .cached(nil): break
+    }
     if !budgets.isEmpty { rows.append(("budget", budgets.map(\.text).joined(separator: "; "))) }
     if hiddenKeys > 0 { rows.append(("hidden", "\(hiddenKeys) keys can't be files; see 's3mirror status --hidden'")) }
     return "\(mountPoint)\n" + rows.map { "  \(padded($0.0, to: 9)) \($0.1)\n" }.joined()

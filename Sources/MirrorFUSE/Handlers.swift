@@ -13,8 +13,10 @@ func makeHandlers() -> cfuse_handlers {
     lookup: { owner, request, parent, name in
       unsafe service(owner).lookUp(request, bytes(name), in: NodeID(rawValue: parent))
     },
-    forget: { owner, node, count in unsafe service(owner).tree.forget(NodeID(rawValue: node), count: count) },
+    forget: { owner, node, count in unsafe service(owner).forget(NodeID(rawValue: node), count: count) },
     attributes: { owner, request, node in unsafe service(owner).attributes(request, NodeID(rawValue: node)) },
+    open: { owner, request, node in unsafe service(owner).open(request, NodeID(rawValue: node)) },
+    close: { owner, node, _ in unsafe service(owner).close(NodeID(rawValue: node)) },
     read: { owner, request, node, size, offset in
       unsafe service(owner).read(request, NodeID(rawValue: node), offset: offset, count: size)
     },

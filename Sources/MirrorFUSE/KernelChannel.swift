@@ -1,6 +1,7 @@
 // The C session: the one object through which libfuse is driven, and freed with it.
 import CFUSE
 import MirrorCore
+import MirrorPlatform
 
 /// `@unchecked`: libfuse's session may be used from any thread, the pointer never changes, and it is freed by the last
 /// owner.
@@ -23,6 +24,12 @@ import MirrorCore
     unsafe cfuse_session_destroy(session)
   }
 
+  func offerPassthrough(depth: UInt32) { unsafe cfuse_session_offer_passthrough(session, depth) }
+  /// The device, where the kernel knows passthrough; a descriptor of its own, since libfuse closes its one.
+  func passthroughDevice() -> File? {
+    guard unsafe cfuse_session_has_passthrough(session) != 0 else { return nil }
+    return try? File.duplicate(unsafe cfuse_session_device(session))
+  }
   func mount(_ path: String) -> Bool { unsafe cfuse_session_mount(session, path) == 0 }
   func run(threads: UInt32) -> Int32 { unsafe cfuse_session_run(session, threads) }
   /// Closes the device; nothing may be sent afterwards.

@@ -9,13 +9,16 @@ final class KernelService: Sendable {
   private let quiet: (tree: any FileTree, callers: QuietCallers)?
   let appearance: NodeAppearance
   let pending: PendingRequests
+  /// Nil where the kernel opens files by itself.
+  let files: OpenFiles?
   private let whenReady = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(
     tree: any FileTree, quiet: (any FileTree, QuietCallers)? = nil, appearance: NodeAppearance,
-    pending: PendingRequests
+    pending: PendingRequests, files: OpenFiles? = nil
   ) {
     self.tree = tree
+    self.files = files
     self.quiet = quiet.map { (tree: $0.0, callers: $0.1) }
     self.appearance = appearance
     self.pending = pending

@@ -27,7 +27,8 @@ public final class KernelSession: Sendable {
       let pending = PendingRequests(watch: try InterruptWatch())
       service = KernelService(
         tree: tree, quiet: quietTree.flatMap { tree in QuietCallers(options.quietFor).map { (tree, $0) } },
-        appearance: NodeAppearance(options), pending: pending)
+        appearance: NodeAppearance(options), pending: pending,
+        files: options.passthroughBeside.map { OpenFiles(beside: $0, log: log) })
       notifier = try Notifier(tree: tree, pending: pending, log: log)
     } catch { throw MountError(.refused, path: "", detail: error.description) }
     LibraryMessages.send(to: log)
@@ -35,6 +36,7 @@ public final class KernelSession: Sendable {
     let (channel, said) = LibraryMessages.gathering { KernelChannel(options: options.text, service: service) }
     guard let channel else { throw MountError(.refused, path: "", detail: said) }
     self.channel = channel
+    if let files = service.files { channel.offerPassthrough(depth: files.depth) }
   }
 
   /// What the tree tells the kernel; before the mount is ready notices wait, after its end they go nowhere.
@@ -42,6 +44,9 @@ public final class KernelSession: Sendable {
 
   /// The requests that wait for the tree right now.
   public var waitingRequests: Int { service.pending.count }
+
+  /// How file content reaches programs, once the mount is ready.
+  public var dataPath: DataPath { service.files?.path ?? .cached(because: nil) }
 
   /// Mounts. Requests are answered only by `run`, so until then the mount point must not be touched.
   public func mount(at path: String) throws(MountError) {
@@ -56,8 +61,9 @@ public final class KernelSession: Sendable {
   /// libfuse, when the kernel has taken the answer to INIT: the mount then works. It must not touch the mount.
   public func run(onReady: @escaping @Sendable () -> Void) throws(MountError) {
     guard let path = place.withLock({ $0.path }) else { throw MountError(.notMounted, path: "") }
-    let (options, log, notifier, channel) = (options, log, notifier, channel)
+    let (options, log, notifier, channel, files) = (options, log, notifier, channel, service.files)
     service.onReady {
+      files?.decide(channel.passthroughDevice())
       notifier.start(channel)
       ReadAhead.raise(to: options.readAhead, mountPoint: path, log: log)
       onReady()
@@ -73,6 +79,7 @@ public final class KernelSession: Sendable {
     service.onReady {}
     service.pending.close()
     service.pending.watch.stop()
+    service.files?.end()
     notifier.stop()
     // A connection that was aborted, not unmounted, would leave a dead mount behind.
     try? unmount(lazy: true)

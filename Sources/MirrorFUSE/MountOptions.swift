@@ -19,6 +19,8 @@ public struct MountOptions: Sendable {
   public var threads: UInt32 = 4
   /// Programs, by name, that are served by the tree that sends no request.
   public var quietFor: [String] = []
+  /// Lets the kernel read whole files by itself, where it can: the path of any file beside theirs, to find that out.
+  public var passthroughBeside: String?
 
   public init(source: String) { self.source = source }
 

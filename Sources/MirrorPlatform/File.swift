@@ -29,6 +29,11 @@ public final class File: Sendable {
     File(owning: try checked { unsafe Glibc.open(path, O_CLOEXEC | O_NOFOLLOW | O_RDWR | O_CREAT, mode) })
   }
 
+  /// fcntl(2) F_DUPFD_CLOEXEC: another descriptor of the same open file.
+  public static func duplicate(_ descriptor: Int32) throws(Errno) -> File {
+    File(owning: try checked { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) })
+  }
+
   /// pread(2) until the buffer is full or the file ends; the count that was read.
   public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
     var done = 0

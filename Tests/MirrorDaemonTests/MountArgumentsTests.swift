@@ -47,6 +47,14 @@ struct MountArgumentsTests {
     #expect(settings.warnings.isEmpty)
   }
 
+  @Test func `content comes through the cache unless passthrough is asked for`() throws {
+    #expect(try !settings("b", "/mnt").passthrough)
+    #expect(try settings("--data-path", "passthrough", "b", "/mnt").passthrough)
+    #expect(try settings("-o", "data_path=passthrough", "b", "/mnt").passthrough)
+    #expect(try !settings("--data-path=passthrough", "--data-path=cached", "b", "/mnt").passthrough)
+    #expect(failure(["--data-path", "splice", "b", "/mnt"])?.code == .usage)
+  }
+
   @Test func `freshness rules keep their order`() throws {
     let settings = try self.settings(
       "--freshness", "1h", "--freshness", "*.json=always", "--freshness=live/**=5s", "--freshness", "**=forever", "b",

@@ -1,3 +1,4 @@
+import MirrorFUSE
 import MirrorPlatform
 import MirrorStore
 import Testing
@@ -26,8 +27,19 @@ struct ReportTests {
         "cache":{"directory":"/c","bytes":4096,"limit":1073741824,"objects":2,"pinned":1},\
         "requests":{"get":4,"head":0,"list":1,"other":0,"notModified":1,"failed":1},"bytesReceived":3010,\
         "cost":{"currency":"USD","sinceMount":0.0000066,"thisMonth":1.5000000},\
-        "served":{"fetched":5,"revalidated":6,"stale":7,"negative":8}}
+        "served":{"fetched":5,"revalidated":6,"stale":7,"negative":8},"dataPath":"cached"}
         """)
+  }
+
+  @Test func `the data path is told, to people only where it was asked for`() {
+    var report = report
+    #expect(!report.text.contains("data path"))
+    report.dataPath = .passthrough
+    #expect(report.text.contains("data path passthrough"))
+    #expect(report.json.text.hasSuffix(#""dataPath":"passthrough"}"#))
+    report.dataPath = .cached(because: "it takes the rights of root")
+    #expect(report.text.contains("data path cached, not passthrough: it takes the rights of root"))
+    #expect(report.json.text.hasSuffix(#""dataPath":"cached"}"#))
   }
 
   @Test func `an outage is told with its beginning`() {

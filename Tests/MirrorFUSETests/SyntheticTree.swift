@@ -28,6 +28,7 @@ final class SyntheticTree: FileTree {
     var lookups: [String: Int] = [:]
     var attributes = 0
     var reads = 0
+    var opens = 0
     var longestRead = 0
     var opened = 0
     var closed = 0
@@ -45,10 +46,21 @@ final class SyntheticTree: FileTree {
     var next: UInt64 = 2
   }
   private let state = Mutex(State())
+  /// What keeps a whole file as it is while the kernel may read it.
+  final class Lease: Sendable {}
+  private struct WeakLease {
+    weak var lease: Lease?
+  }
+  private let leases = Mutex<[WeakLease]>([])
+  /// Those that are held.
+  var heldLeases: Int { leases.withLock { $0.count { $0.lease != nil } } }
   let entryTimeout: Duration
   let readDelay: Duration?
+  /// A FORGET takes the node away, however many look-ups it gives back.
+  let forgetting: Bool
 
-  init(entryTimeout: Duration = .seconds(3600), readDelay: Duration? = nil) {
+  init(entryTimeout: Duration = .seconds(3600), readDelay: Duration? = nil, forgetting: Bool = false) {
+    self.forgetting = forgetting
     self.entryTimeout = entryTimeout
     self.readDelay = readDelay
     state.withLock { $0.nodes[.root] = Self.directory(.root, in: .root) }
@@ -92,6 +104,9 @@ final class SyntheticTree: FileTree {
     if state.names[parent]?[name] == nil { state.nodes[parent]?.children.append(name) }
     state.names[parent, default: [:]][name] = node
   }
+
+  /// The same bytes, had another way: they are whole now, or no longer.
+  func change(_ node: NodeID, to content: Content) { state.withLock { $0.nodes[node]?.content = content } }
 
   func remove(_ name: String, in parent: NodeID = .root) {
     state.withLock { state in
@@ -168,7 +183,27 @@ final class SyntheticTree: FileTree {
     }
   }
 
-  func forget(_ node: NodeID, count: UInt64) { state.withLock { $0.counts.forgotten += count } }
+  func forget(_ node: NodeID, count: UInt64) {
+    state.withLock { state in
+      state.counts.forgotten += count
+      if forgetting { state.nodes[node] = nil }
+    }
+  }
+
+  func open(_ node: NodeID, reply: @escaping @Sendable (OpenAnswer) -> Void) {
+    let content = state.withLock { state in
+      state.counts.opens += 1
+      return state.nodes[node]?.content
+    }
+    switch content {
+    case nil: reply(.failed(.stale))
+    case .bytes, .stalled: reply(.byReading)
+    case .file(let file, _):
+      let lease = Lease()
+      leases.withLock { $0.append(WeakLease(lease: lease)) }
+      reply(.whole(file, lease: lease))
+    }
+  }
 
   func openDirectory(_ node: NodeID, reply: @escaping @Sendable (Result<OpenedDirectory, Errno>) -> Void) {
     state.withLock { $0.counts.opened += 1 }

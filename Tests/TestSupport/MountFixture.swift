@@ -13,6 +13,9 @@ public final class MountFixture: Sendable {
       FileSystem.parent(of: path).flatMap { findProgram("\($0)/s3mirror") }
     }.first
   }()
+  /// Options for every mount ($S3MIRROR_TEST_MOUNT_OPTIONS), to run the same tests another way.
+  public static let commonOptions =
+    startEnvironment["S3MIRROR_TEST_MOUNT_OPTIONS"]?.split(separator: " ").map(String.init) ?? []
   public static var isAvailable: Bool { program != nil && access("/dev/fuse", R_OK | W_OK) == 0 }
 
   public let source: String
@@ -58,7 +61,8 @@ public final class MountFixture: Sendable {
   public func mount(_ options: [String] = [], limit: Duration = .seconds(120)) async throws -> CommandResult {
     AtExit.unmount(point)
     let result = try await command(
-      ["mount", "--endpoint-url", endpoint, "--cache-dir", cache] + options + [source, point], limit: .seconds(60))
+      ["mount", "--endpoint-url", endpoint, "--cache-dir", cache] + Self.commonOptions + options + [source, point],
+      limit: .seconds(60))
     if result.succeeded {
       let watch = Watchdog(point: point, limit: limit)
       state.withLock { $0.watch = watch }

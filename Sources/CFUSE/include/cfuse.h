@@ -28,6 +28,9 @@ struct cfuse_handlers {
   void (*lookup)(void *owner, cfuse_request request, uint64_t parent, const char *name);
   void (*forget)(void *owner, uint64_t node, uint64_t count);
   void (*attributes)(void *owner, cfuse_request request, uint64_t node);
+  /// Asked only after `cfuse_session_offer_passthrough`. ENOSYS ends that for good: the kernel then opens by itself.
+  void (*open)(void *owner, cfuse_request request, uint64_t node);
+  void (*close)(void *owner, uint64_t node, uint64_t handle);
   void (*read)(void *owner, cfuse_request request, uint64_t node, size_t size, int64_t offset);
   void (*open_directory)(void *owner, cfuse_request request, uint64_t node);
   void (*read_directory)(void *owner, cfuse_request request, uint64_t node, size_t size, int64_t offset,
@@ -46,6 +49,19 @@ struct cfuse_session *_Nullable cfuse_session_create(const char *options, const 
                                                      void *owner);
 /// fuse_session_mount, and the hooks that mend the INIT reply. 0 or -1.
 int cfuse_session_mount(struct cfuse_session *session, const char *path);
+/// Before the mount: offers that the kernel reads files by itself where an open's reply names one (FUSE_PASSTHROUGH), on
+/// file systems stacked less deep than `depth`, 1 or 2. Every open is then a request.
+void cfuse_session_offer_passthrough(struct cfuse_session *session, uint32_t depth);
+/// Whether the file system that holds a path may lie on another (statfs(2): overlayfs, ecryptfs, FUSE).
+int cfuse_is_stacked(const char *path);
+/// Once ready: whether the kernel took that up.
+int cfuse_session_has_passthrough(struct cfuse_session *session);
+/// The device that the session reads, to be duplicated; -1 before the mount.
+int cfuse_session_device(struct cfuse_session *session);
+/// FUSE_DEV_IOC_BACKING_OPEN: an id, positive, that holds the open file by itself; or a negative errno.
+int32_t cfuse_backing_open(int device, int file);
+/// FUSE_DEV_IOC_BACKING_CLOSE; 0 or a negative errno. Not while the reply that names it is under way.
+int cfuse_backing_close(int device, int32_t backing);
 /// The multi-threaded loop: blocks until unmounted. 0, or a negative errno.
 int cfuse_session_run(struct cfuse_session *session, unsigned threads);
 /// Unmounts where that has not happened, and closes the device. No reply may be sent afterwards.
@@ -64,6 +80,8 @@ int cfuse_reply_entry(cfuse_request request, const struct cfuse_node *node, doub
                       double attribute_timeout);
 int cfuse_reply_attributes(cfuse_request request, const struct cfuse_node *node, double timeout);
 int cfuse_reply_directory(cfuse_request request, uint64_t handle, bool is_as_shown);
+/// With a backing id the kernel reads that file, with 0 it asks for the bytes and keeps their pages.
+int cfuse_reply_open(cfuse_request request, uint64_t handle, int32_t backing);
 int cfuse_reply_bytes(cfuse_request request, const void *_Nullable bytes, size_t size);
 int cfuse_reply_xattr_size(cfuse_request request, size_t size);
 
