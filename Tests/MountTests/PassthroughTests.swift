@@ -52,7 +52,7 @@ struct PassthroughTests {
     #expect(text.contains("data path passthrough"))
   }
 
-  @Test func `a large cold file streams in while it is fetched, and later is read without us`() async throws {
+  @Test func `a large cold file streams in while it is fetched, and crosses the link once`() async throws {
     let server = try FakeS3()
     let size = 40 << 20
     server.put("f", size: Int64(size), seed: 3)
@@ -69,12 +69,13 @@ struct PassthroughTests {
     while bytes.count < size { bytes += try await stage.mount.read(held, at: Int64(bytes.count), count: 1 << 20) }
     #expect(fingerprint(bytes) == fingerprint(content(size, 3)))
     #expect(try await other == fingerprint(content(size, 3)))
-    #expect(server.sums.bodyBytes == Int64(size))
+    let received = server.sums.bodyBytes
+    #expect(received < Int64(size) + 2000, "more than it and a listing")
     // As long as somebody has it as it was, all do; and what the kernel drops it asks for again.
     try await MountFixture.dropKernelCaches()
     #expect(try await stage.mount.fingerprint("f") == fingerprint(content(size, 3)))
     withExtendedLifetime(held) {}
-    #expect(server.sums.bodyBytes == Int64(size))
+    #expect(server.sums.bodyBytes == received)
   }
 
   @Test(.enabled(if: Machine.canTrace)) func `after its last reader a file that has come whole goes the other way`()
@@ -252,7 +253,7 @@ struct DataPathTests {
       as() { \(Machine.asNobody.joined(separator: " ")) "$@"; }
       as \(program) mount --data-path passthrough --cache-dir "$0/home/c" --log-file "$0/home/log" \\
         --endpoint-url \(server.endpoint) \(server.bucket) "$0/home/m" || exit
-      as sha256sum <"$0/home/m/f"
+      as sha256sum "$0/home/m/f"
       as \(program) status "$0/home/m" --json
       as \(program) status "$0/home/m" | grep "data path"
       as \(program) unmount "$0/home/m"
@@ -291,14 +292,11 @@ struct DataPathTests {
           #expect(try await stage.mount.fingerprint("f") == fingerprint(content(3 << 20, 1)))
           try await MountFixture.dropKernelCaches()
         }
-        let status = try await stage.mount.status()
-        if status.text("dataPath") == "cached" {
-          let text = try await stage.mount.command(["status", stage.mount.point]).output
-          #expect(text.contains("not passthrough: "), "\(text)")
-          if layers == 2 { #expect(text.contains("stacked") || text.contains("6.9"), "\(text)") }
-        } else {
-          #expect(layers == 1)
-        }
+        let path = try await stage.mount.status().text("dataPath")
+        let text = try await stage.mount.command(["status", stage.mount.point]).output
+        let canPass = (try? await Machine.hasPassthrough.value) ?? false
+        #expect(path == (layers == 1 && canPass ? "passthrough" : "cached"), "\(text)")
+        if layers == 2, canPass { #expect(text.contains("not passthrough: the cache lies on"), "\(text)") }
         _ = try await stage.mount.unmount()
       } catch { Issue.record(error) }
     }
