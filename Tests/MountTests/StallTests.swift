@@ -119,13 +119,15 @@ struct StallTests {
       begun = []
       def work(index):
         try:
-          f = os.open(f"{root}/cold{index}", os.O_RDONLY)
           begun.append(index)
+          # Where the kernel reads files by itself already this one waits.
+          f = os.open(f"{root}/cold{index}", os.O_RDONLY)
           os.read(f, 100)
         except OSError: pass
       for index in range(200): threading.Thread(target=work, args=(index,), daemon=True).start()
       end = time.monotonic() + 10
       while len(begun) < 200 and time.monotonic() < end: time.sleep(0.01)
+      time.sleep(0.5)
       open(ready, "w").write(str(len(begun)))
       end = time.monotonic() + 30
       while not os.path.exists(done) and time.monotonic() < end: time.sleep(0.02)
