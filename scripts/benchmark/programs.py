@@ -8,9 +8,9 @@ import sys
 import tempfile
 import time
 
-from .content import BIG, PACKAGES, SMALL, page_keys
+from .content import BIG, PACKAGES, page_keys
 from .plane import free_port
-from .reading import read_whole, timed
+from .reading import read_by_many, timed
 
 
 class Missing(RuntimeError):
@@ -79,7 +79,7 @@ end
 def web(place, scale, plain):
     """Requests a second of nginx with its root in the place, all pages read before."""
     need("wrk")
-    cold = timed(lambda: [read_whole(place.path(key), SMALL) for key in page_keys(scale)])
+    cold = read_by_many([place.path(key) for key in page_keys(scale)])
     work = tempfile.mkdtemp(prefix="s3mirror-bench-site-")
     try:
         values = {"work": work, "port": free_port(), "root": place.path("web"),

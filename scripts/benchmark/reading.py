@@ -106,10 +106,8 @@ def percentile(ordered, percent):
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def small_many(place, scale, plain):
-    """16 readers, each a process: every sixteenth object is one's."""
-    paths = [place.path(key) for key in small_keys(scale)]
-    readers = 16
+def read_by_many(paths, readers=16):
+    """Seconds until so many processes have read all small files, each every so-manieth."""
     context = multiprocessing.get_context("fork")
     gate = context.Barrier(readers + 1)
 
@@ -132,7 +130,11 @@ def small_many(place, scale, plain):
             process.kill()
     if any(process.exitcode for process in processes):
         raise RuntimeError("a reader failed")
-    return {"small16_s": elapsed}
+    return elapsed
+
+
+def small_many(place, scale, plain):
+    return {"small16_s": read_by_many([place.path(key) for key in small_keys(scale)])}
 
 
 def random_reads(place, scale, plain):

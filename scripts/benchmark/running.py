@@ -5,7 +5,6 @@ import platform
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -15,6 +14,15 @@ from .programs import Missing
 from .works import WORKS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def build():
+    """The release build, or the program that S3MIRROR_BINARY names; installs what is missing."""
+    script = 'source "$1/scripts/lib.sh"; need_packages "${build_packages[@]}" "${bench_packages[@]}"; ' \
+             'build_release; echo "$binary"'
+    out = subprocess.run(["bash", "-euo", "pipefail", "-c", script, "bench", ROOT], check=True, stdout=subprocess.PIPE,
+                         text=True).stdout
+    return out.split("\n")[-2]
 
 
 class Late(RuntimeError):
@@ -32,17 +40,15 @@ class Run:
 
     def prepare(self):
         """The programs, the directories, the server and all contents."""
-        script = 'source "$1/scripts/lib.sh"; need_packages "${build_packages[@]}" "${bench_packages[@]}"; ' \
-                 'build_release; echo "$binary"'
-        out = subprocess.run(["bash", "-euo", "pipefail", "-c", script, "bench", ROOT], check=True,
-                             stdout=subprocess.PIPE, text=True).stdout
-        self.binary = out.split("\n")[-2]
+        self.binary = build()
         self.names = peers.contestants(self.binary, self.options.peers)
         self.works = {name: WORKS[name] for name in WORKS if not self.options.only or name in self.options.only}
         print("preparing %d MiB and %d files; measuring %s" % (
             self.options.size, 2 * self.scale.many + self.scale.small + self.scale.pages, ", ".join(self.names)),
             flush=True)
         self.base = tempfile.mkdtemp(prefix="s3mirror-bench-", dir=self.options.base)
+        self.caches = os.path.join(self.base, "caches")
+        os.mkdir(self.caches)
         self.plane = Plane(self.base, self.scale.bytes(), self.conditions)
         content.make_served(self.plane.bucket(), self.scale)
         self.native = os.path.join(self.base, "native")
@@ -70,8 +76,8 @@ class Run:
         if name == "bare":
             return bare.Bare(endpoint, certificate)
         if name == "s5cmd":
-            return mounts.Copier(self.base, endpoint, certificate)
-        return mounts.Mount(name, self.base, endpoint, certificate, self.binary, self.scale)
+            return mounts.Copier(self.caches, endpoint, certificate)
+        return mounts.Mount(name, self.caches, endpoint, certificate, self.binary, self.scale)
 
     def turn(self, name, work, condition):
         """The figures of one contestant at one work, and what the server counted meanwhile."""
@@ -110,6 +116,9 @@ class Run:
                         if self.takes_part(name, work, condition):
                             self.record(number, name, title, work, condition)
             print("round %d of %d done" % (number + 1, self.options.rounds), flush=True)
+            if number + 1 < self.options.rounds:
+                for name in os.listdir(self.caches):
+                    shutil.rmtree(os.path.join(self.caches, name), ignore_errors=True)
 
     def record(self, number, name, title, work, condition):
         turn = {"round": number, "name": name, "work": title, "latency_ms": condition.latency_ms, "tls": condition.tls}
@@ -146,18 +155,17 @@ def out_of_time(*_):
     raise Late("it took too long")
 
 
-def measure(options):
-    """Runs and returns the document of the results, which is also kept in a file, whole or not."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+def measure(options, show):
+    """One run: its document is kept in a file, whole or not, and shown before all is cleared away."""
     signal.signal(signal.SIGALRM, out_of_time)
     run = Run(options)
     try:
         run.prepare()
         run.speed = run.server_speed()
         run.rounds()
-        return run.document()
+        show(run.document())
     finally:
-        run.stop()
         if options.json and run.turns:
             with open(options.json, "w") as file:
                 json.dump(run.document(), file, indent=1)
+        run.stop()

@@ -73,7 +73,7 @@ FIGURES = {
     "fio_random128k": Figure("fio, random 128 KiB, cold", "MiB/s", USE, True),
     "fio_stream1": Figure("fio, in order, 1 reader, cold", "MiB/s", USE, True),
     "fio_stream4": Figure("fio, in order, 4 readers, cold", "MiB/s", USE, True),
-    "web_cold_s": Figure("{pages} × 16 KiB pages, cold, 1 reader", "s", USE),
+    "web_cold_s": Figure("{pages} × 16 KiB pages, cold, 16 readers", "s", USE),
     "web_rate": Figure("nginx serving these, wrk", "requests/s", USE, True),
     "git_s": Figure("`git status`, {sources} files, cold", "s", USE),
     "git_again_s": Figure("`git status` again", "s", USE),
