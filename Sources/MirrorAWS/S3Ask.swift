@@ -7,20 +7,30 @@ extension S3Store {
   /// The head of a 2xx or 304 answer whose body went to `reader`.
   func ask(_ question: Question, reader: any AnswerReader) async throws(StoreError) -> HTTPHead {
     var correction = Correction()
+    var attempts = KeyAttempts(customerKeys, question.key, site.endpoint.address)
     while true {
       let identity = try await identity(for: question)
       let endpoint = site.endpoint
       let offset = site.clockOffset
       let target = correction.redirected ?? Target(endpoint, key: question.key)
       let date = Timestamp(seconds: WallTime(milliseconds: clock.wall().milliseconds + offset.milliseconds).seconds)
-      let request = question.request(
+      var asked = question
+      if let fields = attempts?.fields { asked.headers += fields }
+      let request = asked.request(
         at: target, identity: identity, date: date, keys: keys, timeout: try timeLeft(question))
       let answer = Answer(reader)
       try await send(request, question, answer)
       guard let head = answer.received else { throw question.malformed("no answer came", nil) }
-      if answer.isExpected || head.status == 304 { return head }
+      if answer.isExpected || head.status == 304 {
+        attempts?.noteSuccess()
+        return head
+      }
 
       let refusal = Refusal(head: head, body: answer.errorBody)
+      if attempts?.next(after: refusal, isHead: question.method == .head) == true {
+        try await Allowance.current?.again()
+        continue
+      }
       let now = clock.wall()
       let step = correction.step(
         after: refusal, question: question, target: target, endpoint: endpoint, identity: identity,

@@ -12,6 +12,8 @@ public struct S3Configuration: Sendable {
   public var requesterPays: Bool
   /// The account that must own the bucket: AWS refuses every request where another does.
   public var expectedOwner: String?
+  /// For objects encrypted with keys of the user's own (SSE-C); sent over TLS only, and only where one is needed.
+  public var customerKeys: [CustomerKey] = []
   public var credentials: any CredentialProvider
 
   public init(

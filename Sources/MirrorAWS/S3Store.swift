@@ -14,6 +14,7 @@ public final class S3Store: ObjectStore {
   let site: S3Site
   let keys = SigningKeys()
   let classes = KnownClasses()
+  let customerKeys: CustomerKeyring
   let proof: S3Proof
 
   /// Throws where no address can be made of the configuration; nothing is sent.
@@ -22,6 +23,7 @@ public final class S3Store: ObjectStore {
     log: Log = .none
   ) throws(EndpointError) {
     self.configuration = configuration
+    customerKeys = CustomerKeyring(configuration.customerKeys)
     client = transport
     self.ledger = ledger
     self.clock = clock

@@ -1,4 +1,5 @@
 // The options of `mount`, one table: the parser, --help, -o and the check of the manual all read it.
+import MirrorAWS
 import MirrorCore
 import MirrorPlatform
 import MirrorStore
@@ -58,6 +59,18 @@ private let origin: [MountOption] = [
       throw OptionProblem("an account has twelve digits")
     }
     settings.expectedOwner = text
+  },
+  MountOption(
+    "sse-c-keys", "FILE", "keys for objects that are encrypted with keys of one's own (SSE-C), a line each in base64"
+  ) { (settings, text) throws(OptionProblem) in
+    let path = try readable(text)
+    guard let keys = (try? FileSystem.read(path)).flatMap({ CustomerKey.keys(in: $0) }) else {
+      throw OptionProblem("it has no keys of 32 bytes, a line each in base64 or hexadecimal")
+    }
+    if let mode = try? FileSystem.attributes(path).permissions, mode & 0o077 != 0 {
+      settings.warnings.append("--sse-c-keys \(text): it can be read by others; its mode should be 0600")
+    }
+    settings.customerKeys += keys
   },
   MountOption("ca-bundle", "FILE", "trusted authorities (PEM) in place of the system's") {
     (settings, text) throws(OptionProblem) in settings.caBundle = try readable(text)

@@ -1,4 +1,5 @@
 // Everything that one mount was asked for, with the defaults of what was not.
+public import MirrorAWS
 public import MirrorCore
 public import MirrorPlatform
 public import MirrorStore
@@ -19,6 +20,7 @@ public struct MountSettings: Sendable {
   public var caBundle: String?
   public var clientCertificate: String?
   public var clientKey: String?
+  public var customerKeys: [CustomerKey] = []
   public var partSize: Int64 = 8 << 20
   public var maximumConnections: Int?
 

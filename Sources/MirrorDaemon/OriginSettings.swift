@@ -6,7 +6,7 @@ import MirrorStore
 
 struct OriginSettings: Sendable {
   /// All of it but who asks.
-  private let bucket: S3Configuration
+  private var bucket: S3Configuration
   private let environment: [String: String]
   private let profile: String?
   private let isAnonymous: Bool
@@ -42,6 +42,7 @@ struct OriginSettings: Sendable {
       bucket: settings.source.bucket, endpointURL: url, region: region, options: options,
       requesterPays: settings.requesterPays || aws.requesterPays, expectedOwner: settings.expectedOwner,
       credentials: AnonymousCredentials())
+    bucket.customerKeys = settings.customerKeys
     var transport = HTTPSettings()
     transport.caBundle = settings.caBundle ?? aws.caBundle
     transport.clientCertificate = settings.clientCertificate
