@@ -37,6 +37,8 @@ public final class S3Store: ObjectStore {
   public var region: String { site.endpoint.signingRegion }
   /// Host and port requests go to now.
   public var endpointHost: String { site.endpoint.host }
+  /// The bucket's URL.
+  public var endpointURL: String { site.endpoint.address.url + site.endpoint.path }
   public var bucket: String { configuration.bucket }
 
   public func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {

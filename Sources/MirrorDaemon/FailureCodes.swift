@@ -28,29 +28,32 @@ extension CommandFailure {
 
   /// A mount that could not begin.
   init(_ error: StoreError, source: String) {
-    let code: ExitCode
-    let advice: String
+    let (code, advice) = Self.verdict(on: error)
+    self.init(code, "can't mount \(source): \(error.description); \(advice)")
+  }
+
+  /// The exit code of a failed request, and what to do about it.
+  static func verdict(on error: StoreError) -> (ExitCode, String) {
     switch error.code {
-    case .noSuchBucket: (code, advice) = (.noSuchBucket, "check its name, and --endpoint-url if it is not at AWS")
+    case .noSuchBucket: (.noSuchBucket, "check its name, and --endpoint-url if it is not at AWS")
     case .credentials:
-      (code, advice) = (.denied, "check the credentials and --profile, or use --no-sign-request for a public bucket")
-    case .clockSkew: (code, advice) = (.denied, "set this machine's clock")
+      (.denied, "check the credentials and --profile, or use --no-sign-request for a public bucket")
+    case .clockSkew: (.denied, "set this machine's clock")
     case .accessDenied, .archived:
-      (code, advice) = (
+      (
         .denied,
         "these credentials need s3:ListBucket and s3:GetObject here; where they are for a part of it, mount BUCKET/PREFIX"
       )
-    case .wrongRegion: (code, advice) = (.unreachable, "give the bucket's --region")
+    case .wrongRegion: (.unreachable, "give the bucket's --region")
     case .unreachable, .timeout:
-      (code, advice) = (.unreachable, "check the network\(Self.proxies) and --endpoint-url")
-    case .tls: (code, advice) = (.unreachable, "check the certificate (--ca-bundle), or http:// in --endpoint-url")
+      (.unreachable, "check the network\(Self.proxies) and --endpoint-url")
+    case .tls: (.unreachable, "check the certificate (--ca-bundle), or http:// in --endpoint-url")
     case .throttled, .serverError, .malformedResponse, .interrupted, .checksumMismatch:
-      (code, advice) = (.unreachable, "the server does not do its part; try again later")
-    case .overBudget: (code, advice) = (.failure, "wait, or give a larger --budget")
+      (.unreachable, "the server does not do its part; try again later")
+    case .overBudget: (.failure, "wait, or give a larger --budget")
     case .notFound, .preconditionFailed, .rangeNotSatisfiable, .invalidRequest, .cancelled:
-      (code, advice) = (.failure, "the server can't answer as S3 does; check --endpoint-url")
+      (.failure, "the server can't answer as S3 does; check --endpoint-url")
     }
-    self.init(code, "can't mount \(source): \(error.description); \(advice)")
   }
 
   /// The proxies that the environment names, without what is secret in their URLs.

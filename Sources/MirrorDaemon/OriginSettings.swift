@@ -17,6 +17,8 @@ struct OriginSettings: Sendable {
   let name: String
 
   var endpointURL: String? { bucket.endpointURL }
+  /// For people.
+  let summary: String
 
   /// `exchanger` asks the services that hand out credentials.
   func s3(_ exchanger: any HTTPExchanger, clock: SystemClock, log: Log) -> S3Configuration {
@@ -58,5 +60,8 @@ struct OriginSettings: Sendable {
     var name = url ?? (region?.hasPrefix("cn-") == true ? "https://s3.amazonaws.com.cn" : "https://s3.amazonaws.com")
     while name.hasSuffix("/") { name.removeLast() }
     self.name = name
+    summary =
+      "profile \(source.name)\(source.read() == nil ? " (there is none)" : ""), region \(region ?? "not set"), "
+      + "endpoint \(url ?? "AWS")"
   }
 }

@@ -2,17 +2,20 @@
 import Glibc
 import MirrorPlatform
 
-enum MountPoint {
+public enum MountPoint {
+  /// Whether this machine lets this user mount at all: the device, and the helper of ordinary users.
+  public static func checkMachine(allowOther: Bool, for path: String = "/") throws(MountError) {
+    try checkDevice(path)
+    guard geteuid() != 0 else { return }
+    if helper() == nil { throw MountError(.helperMissing, path: path) }
+    if allowOther, !configurationAllowsOther(readConfiguration()) { throw MountError(.allowOtherRefused, path: path) }
+  }
+
   /// The resolved path, ready to be mounted on.
   static func prepare(_ path: String, allowOther: Bool) throws(MountError) -> String {
-    try checkDevice(path)
-    let ordinary = geteuid() != 0
-    if ordinary {
-      if helper() == nil { throw MountError(.helperMissing, path: path) }
-      if allowOther, !configurationAllowsOther(readConfiguration()) { throw MountError(.allowOtherRefused, path: path) }
-    }
+    try checkMachine(allowOther: allowOther, for: path)
     let resolved = try checkDirectory(path)
-    if ordinary, unsafe access(resolved, W_OK) != 0 { throw MountError(.mountPointDenied, path: path) }
+    if geteuid() != 0, unsafe access(resolved, W_OK) != 0 { throw MountError(.mountPointDenied, path: path) }
     return resolved
   }
 

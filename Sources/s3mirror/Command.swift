@@ -52,6 +52,10 @@ struct Command: Sendable {
       name: "cache", usage: "ls|stat|du|verify|evict|gc|pin|unpin|pins [--cache-dir DIR] [--json] [PREFIX]",
       summary: "what is cached, with a mount running or none; what is to be kept",
       options: CacheCommand.options, details: CacheCommand.details, run: CacheCommand.run),
+    Command(
+      name: "doctor", usage: "[options] [SOURCE]",
+      summary: "what is in the way of a mount: settings, credentials, network, bucket, FUSE, cache",
+      details: DoctorCommand.details, run: DoctorCommand.run),
     Command(name: "version", usage: "", summary: "which release this is", run: VersionCommand.run),
     Command(name: "help", usage: "[COMMAND]", summary: "about a command", run: HelpCommand.run),
   ]
