@@ -50,6 +50,21 @@ extension Blob {
 
   var isRetained: Bool { state.withLock { $0.retains > 0 } }
 
+  /// What comes now is yet to be proven: a crash must not leave it behind as good. Ends with `proven`, or never, where
+  /// the copy is given up.
+  public func expectProof() { state.withLock { $0.unproven += 1 } }
+
+  /// One run is proven: the row may tell of it.
+  public func proven() {
+    let save = state.withLock { state in
+      state.unproven -= 1
+      guard state.unproven == 0, state.isUnsaved, !state.isQueued, !state.isGone else { return false }
+      state.isQueued = true
+      return true
+    }
+    if save { shelf.save(self) }
+  }
+
   // MARK: For the catalogue's thread, which alone lets blobs go
 
   /// Marks it as superseded; true when nothing keeps it, and now it is gone.
@@ -106,8 +121,10 @@ extension Blob {
 
   // MARK: Rows
 
-  var needsSync: Bool { geometry.size > Self.synchronised && state.withLock { $0.isUnsaved && $0.bytes > 0 } }
-  var hasUnsaved: Bool { state.withLock { $0.isUnsaved && !$0.isGone } }
+  var needsSync: Bool {
+    geometry.size > Self.synchronised && state.withLock { $0.isUnsaved && $0.unproven == 0 && $0.bytes > 0 }
+  }
+  var hasUnsaved: Bool { state.withLock { $0.isUnsaved && $0.unproven == 0 && !$0.isGone } }
 
   /// What the catalogue was told of it is lost.
   func markUnsaved() { state.withLock { $0.isUnsaved = true } }
@@ -118,7 +135,7 @@ extension Blob {
     let now = shelf.clock.now()
     let row: BlobRow? = state.withLock { state in
       state.isQueued = false
-      guard !state.isGone, state.isUnsaved else { return nil }
+      guard !state.isGone, state.isUnsaved, state.unproven == 0 else { return nil }
       (state.isUnsaved, state.savedUse, state.savedAt) = (false, use, now)
       let row = BlobRow(
         id: id, key: key, metadata: metadata, bytes: state.bytes, blocks: state.blocks, digests: state.digests,

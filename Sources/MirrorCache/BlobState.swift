@@ -33,6 +33,8 @@ struct BlobState: Sendable {
 
   /// Memory knows of blocks that the row lacks.
   var isUnsaved: Bool
+  /// Runs whose bytes are yet to be proven: until then the row tells nothing new.
+  var unproven = 0
   /// The thread that saves has it in its queue.
   var isQueued = false
   var savedUse: Int64

@@ -41,17 +41,19 @@ extension MirroredFile {
 
   /// Bytes come; a held body is shown only when its end proves it right.
   func bodyBegins(_ run: FetchRun, isHeld: Bool) {
-    let isFirst = state.withLock { state in
-      if isHeld { state.held[ObjectIdentifier(run)] = run.range }
+    let (isFirst, isFirstHeld) = state.withLock { state in
+      let isNew = isHeld && state.held.updateValue(run.range, forKey: ObjectIdentifier(run)) == nil
       defer { state.isFetched = true }
-      return !state.isFetched
+      return (!state.isFetched, isNew)
     }
+    // What resumes a held body is held already.
+    if isFirstHeld { run.blob.expectProof() }
     if isFirst { owner?.fileFetched(self) }
   }
 
   /// A run ended; what it failed to bring fails the reads that need it.
   func ended(_ run: FetchRun, _ failure: Errno?, gone: Bool) {
-    state.withLock { $0.held[ObjectIdentifier(run)] = nil }
+    if state.withLock({ $0.held.removeValue(forKey: ObjectIdentifier(run)) }) != nil { run.blob.proven() }
     deliver()
     let failed = state.withLock { state -> [Waiting] in
       state.runs[ObjectIdentifier(run)] = nil

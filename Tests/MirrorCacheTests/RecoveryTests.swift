@@ -77,6 +77,29 @@ struct RecoveryTests {
   }
 
   @Test(arguments: [true, false])
+  func `what was yet to be proven does not outlive the process, however it ends`(clean: Bool) async throws {
+    var cache = try test.open()
+    let bytes = pattern(largeSize)
+    let blob = try cache.makeBlob(large, ObjectMetadata(revision: revision(largeSize)))
+    blob.expectProof()
+    try blob.write(bytes, at: 0)
+    await cache.catalogue.flush()
+    if clean { await cache.close() } else { await cache.abandon() }
+    cache = try test.open()
+    #expect(await cache.blob(large, largeSize) == nil)
+    // Once it is proven it stays.
+    let again = try cache.makeBlob(large, ObjectMetadata(revision: revision(largeSize)))
+    again.expectProof()
+    try again.write(bytes, at: 0)
+    again.proven()
+    await cache.catalogue.flush()
+    if clean { await cache.close() } else { await cache.abandon() }
+    cache = try test.open()
+    #expect(await cache.blob(large, largeSize)?.content == bytes)
+    await cache.close()
+  }
+
+  @Test(arguments: [true, false])
   func `a flipped byte is never served`(clean: Bool) async throws {
     let files = try await prepare(clean: clean)
     try flipByte(of: files.small, at: 999)
