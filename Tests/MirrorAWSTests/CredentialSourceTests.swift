@@ -80,7 +80,7 @@ private final class Tally: Sendable {
   }
 }
 
-@Suite("Sources of credentials", .timeLimit(.minutes(1)))
+@Suite("Sources of credentials", .timeLimit(.minutes(2)))
 struct CredentialSourceTests {
   private let keys = "aws_access_key_id = BASE\naws_secret_access_key = basesecret\n"
 
