@@ -14,6 +14,10 @@ final class Transfer: @unchecked Sendable {
   private var parser = HTTPHeadParser()
   private var status = 0
   private var bodyBytes: Int64 = 0
+  /// Received and not handed on yet: libcurl gives what one recv(2) brought in pieces of 16 KiB, and whoever writes
+  /// them to a file wants them together.
+  private var held: [UInt8] = []
+  private static let mostHeld = 256 << 10
   private var wasEnded = false
   private var isMalformed = false
   /// While libcurl holds it.
@@ -49,13 +53,22 @@ final class Transfer: @unchecked Sendable {
 
   func receive(body: UnsafeRawBufferPointer) -> Bool {
     bodyBytes += Int64(body.count)
-    wasEnded = unsafe !handler.body(body.bytes)
+    unsafe held.append(contentsOf: body)
+    return held.count < Self.mostHeld || handOn()
+  }
+
+  /// Gives the handler what is held; false when that ends the transfer. Nothing is held while the thread waits.
+  func handOn() -> Bool {
+    guard !held.isEmpty, !wasEnded else { return !wasEnded }
+    wasEnded = unsafe held.withUnsafeBytes { unsafe !handler.body($0.bytes) }
+    held.removeAll(keepingCapacity: true)
     return !wasEnded
   }
 
   /// Answers whoever waits; once.
   func finish(_ result: CURLcode, handle: EasyHandle) {
     let sent = handle.requestSize > 0
+    _ = handOn()
     if result == CURLE_OK || (result == CURLE_WRITE_ERROR && wasEnded) {
       // A complete exchange without a head would be HTTP/0.9, which libcurl refuses.
       if status != 0 {

@@ -71,6 +71,7 @@ import Synchronization
       var running: Int32 = 0
       unsafe curl_multi_perform(multi, &running)
       finishDone()
+      handOn()
       endOverdue()
       // Anything that finished may have brought new work meanwhile: the wake-up is kept, so this returns at once.
       if isOpen { unsafe curl_multi_poll(multi, nil, 0, active.isEmpty ? 60_000 : Self.look, nil) }
@@ -130,6 +131,15 @@ import Synchronization
       let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
       guard let easy = release(transfer) else { continue }
       transfer.finish(result, handle: easy)
+      keep(easy)
+    }
+  }
+
+  /// What the last turn brought.
+  private func handOn() {
+    for transfer in active.values where !transfer.handOn() {
+      guard let easy = release(transfer) else { continue }
+      transfer.finish(CURLE_WRITE_ERROR, handle: easy)
       keep(easy)
     }
   }
