@@ -92,6 +92,8 @@ def markdown(documents):
              "directory, and its lowest and highest in a round; bold is the best mount." % (
                  rounds, machine["cores"], machine["memory_gib"], machine["linux"]),
              server_text(first["server"])]
+    if not machine.get("root", True):
+        lines.append("The kernel's caches were not dropped, which takes root: what is called cold was in memory here.")
     lines += ["Measured: " + "; ".join("%s: %s" % item for item in first["versions"].items()) + "."]
     names = [name for name in first["names"] if name not in BARE]
     conditions = sorted({(turn["tls"], turn["latency_ms"]) for document in documents for turn in document["turns"]})

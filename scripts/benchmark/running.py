@@ -36,6 +36,7 @@ class Run:
         self.conditions = [Condition(latency) for latency in options.latencies]
         self.conditions += [Condition(tls=True)] if options.tls else []
         self.left_out = set()
+        self.missing = set()
         self.turns = []
 
     def prepare(self):
@@ -129,6 +130,7 @@ class Run:
             said = turn["error"] = str(error)[:300]
             self.left_out.add((name, work))
             if isinstance(error, Missing):
+                self.missing.add(title)
                 self.left_out.update((each, work) for each in self.names)
         if said:
             print("  %-10s %-12s %s%s" % (title, name, condition.title and condition.title + ": ", said), flush=True)
@@ -137,7 +139,7 @@ class Run:
     def document(self):
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return {"machine": {"cores": os.cpu_count(), "memory_gib": round(memory / (1 << 30)),
-                            "linux": platform.release()},
+                            "linux": platform.release(), "root": os.geteuid() == 0},
                 "options": {"rounds": self.options.rounds, "size_mib": self.options.size, "small": self.scale.small,
                             "many": self.scale.many, "pages": self.scale.pages, "sources": self.scale.sources,
                             "random": self.scale.random},
@@ -156,7 +158,8 @@ def out_of_time(*_):
 
 
 def measure(options, show):
-    """One run: its document is kept in a file, whole or not, and shown before all is cleared away."""
+    """One run: its document is kept in a file, whole or not, and shown before all is cleared away. Returns whether
+    s3mirror did all works."""
     signal.signal(signal.SIGALRM, out_of_time)
     run = Run(options)
     try:
@@ -164,6 +167,8 @@ def measure(options, show):
         run.speed = run.server_speed()
         run.rounds()
         show(run.document())
+        return not any("error" in turn for turn in run.turns if turn["name"] in ("native", "s3mirror", peers.PASSTHROUGH)
+                       and turn["work"] not in run.missing)
     finally:
         if options.json and run.turns:
             with open(options.json, "w") as file:
