@@ -102,7 +102,7 @@ class Run:
         return {figure: value for figure, value in figures.items() if value is not None}, counted
 
     def takes_part(self, name, work, condition):
-        if (name, work) in self.left_out or (not work.remote and condition != self.conditions[0]):
+        if (name, work, condition) in self.left_out or (not work.remote and condition != self.conditions[0]):
             return False
         if name == "native" and condition != self.conditions[0]:
             return False
@@ -128,10 +128,10 @@ class Run:
             said = ", ".join("%s %.4g" % item for item in turn["figures"].items())
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             said = turn["error"] = str(error)[:300]
-            self.left_out.add((name, work))
+            self.left_out.add((name, work, condition))
             if isinstance(error, Missing):
                 self.missing.add(title)
-                self.left_out.update((each, work) for each in self.names)
+                self.left_out.update((each, work, condition) for each in self.names)
         if said:
             print("  %-10s %-12s %s%s" % (title, name, condition.title and condition.title + ": ", said), flush=True)
         self.turns.append(turn)
