@@ -12,6 +12,9 @@ struct ListingScan {
   let since: Instant
   /// Directories that the last key lies in, outermost first; all but the base were entered by this scan.
   private var path: [Int]
+  /// How many keys came before the first of each of them.
+  private var entered = [0]
+  private var keys = 0
   private(set) var sawKeys = false
   /// Directories that were seen whole.
   private(set) var completed: [Int] = []
@@ -51,8 +54,13 @@ struct ListingScan {
     if page.next == nil { finish(&namespace) }
   }
 
-  /// The directories in which the scan stands when it stops short: larger than it could see.
+  /// The directories in which the scan stands when it stops short.
   var unfinished: [Int] { path }
+
+  /// Those of them that a page of their own would not hold, or hardly. One that the page's end merely cut off is not.
+  var large: [Int] {
+    path.indices.filter { entered[$0] == 0 || 2 * (keys - entered[$0]) > keys }.map { path[$0] }
+  }
 
   /// The last key or prefix of the pages so far.
   private(set) var lastKey: [UInt8] = []
@@ -63,7 +71,7 @@ struct ListingScan {
   /// Goes on with the base's own names only; the position after the last key, past the subdirectory it lies in.
   mutating func narrow(after last: ObjectKey, _ namespace: Namespace) -> ObjectKey {
     let next = path.count > 1 ? Self.end(of: namespace.directories[path[1]].key) : last
-    path = [base]
+    (path, entered) = ([base], [0])
     lastKey = next.bytes
     return next
   }
@@ -79,6 +87,7 @@ struct ListingScan {
     guard key.starts(with: namespace.directories[base].key) else { return }
     sawKeys = true
     leave(until: key, &namespace)
+    defer { keys += 1 }
     var directory = path[path.count - 1]
     var start = namespace.directories[directory].key.count
     while let slash = key[start...].firstIndex(of: 0x2F) {
@@ -88,6 +97,7 @@ struct ListingScan {
       }
       directory = namespace.makeDirectory(directory, key[start..<slash], vouched: requested)
       path.append(directory)
+      entered.append(keys)
       start = slash + 1
     }
     guard start < key.count else {
@@ -106,6 +116,7 @@ struct ListingScan {
   /// Keys come in order: a directory that the next key is not in has been seen whole.
   private mutating func leave(until key: [UInt8], _ namespace: inout Namespace) {
     while path.count > 1, !key.starts(with: namespace.directories[path[path.count - 1]].key) {
+      entered.removeLast()
       complete(path.removeLast(), &namespace)
     }
   }

@@ -146,7 +146,7 @@ extension BucketMirror {
           let parent = state.namespace.directories[directory].parent
           state.lastChildListed[parent] = (requested, page.objects.count)
           guard page.next != nil, let last = page.objects.last else { return nil }
-          state.large.formUnion(scan.unfinished)
+          state.large.formUnion(scan.large)
           next.delimited = true
           next.startAfter = scan.narrow(after: last.key, state.namespace)
         } else {
@@ -223,7 +223,7 @@ extension BucketMirror {
       state.learn(page, of: request, scan)
       // A later start knows by this that the bucket was served from here before.
       state.namespace.effects.changes.append(.directory(configuration.prefix, listed: nil))
-      if page.next != nil { state.large.formUnion(scan.unfinished) }
+      if page.next != nil { state.large.formUnion(scan.large) }
     }
   }
 }

@@ -180,7 +180,7 @@ extension BucketMirror {
       var scan = ListingScan(base: question.id.directory, coversBase: false, since: requested)
       scan.applyFlat(page, requested: requested, to: &state.namespace)
       state.learn(page, of: ListRequest(prefix: prefix, delimited: false), scan)
-      if page.next != nil { state.large.formUnion(scan.unfinished) }
+      if page.next != nil { state.large.formUnion(scan.large) }
       let known = state.namespace.slot(of: question.id) != nil
       return !known && page.next != nil && !onlyBelow
     }

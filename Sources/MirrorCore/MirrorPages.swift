@@ -173,7 +173,7 @@ extension BucketMirror.State {
       since: requested, after: start)
     scan.applyFlat(page, requested: requested, to: &namespace)
     if page.next != nil {
-      large.formUnion(scan.unfinished.filter { !start.starts(with: namespace.directories[$0].key) })
+      large.formUnion(scan.large.filter { !start.starts(with: namespace.directories[$0].key) })
     }
     let end = page.next == nil ? nil : page.objects.last?.key.bytes
     for directory in namespace.ancestors(of: namespace.deepestDirectory(of: start)) where !start.isEmpty {

@@ -96,6 +96,22 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `a walk of directories that fill several pages together costs little more than these pages`() async throws
+  {
+    let fixture = try MirrorFixture()
+    for number in 0..<10_000 { fixture.store.put("day/d\(100 + number / 100)/f\(10_000 + number)", "x") }
+    _ = try await fixture.mirror.start()
+    var count = 0
+    for directory in try await fixture.list("day").get() {
+      count += try await fixture.list("day/\(directory)").get().count
+    }
+    #expect(count == 10_000)
+    // Each page begins with the directory that the one before cut off.
+    let log = fixture.store.takeLog()
+    #expect(log.count <= 10_000 / 900 + 4, "\(log)")
+    await fixture.close()
+  }
+
   @Test func `a page counts for those who waited, also where it took longer than the lifetime`() async throws {
     let fixture = try MirrorFixture(FreshnessRules(default: .seconds(2)))
     let paths = (10..<40).map { "hot/f\($0)" }
