@@ -34,6 +34,35 @@ struct EmptyTests {
     #expect(try await mount.read("d/e") == [])
   }
 
+  // A016
+  @Test(arguments: [S3RequestKind.list, .get])
+  func `a half-made version passes, and an older answer that comes late does not bring it back`(late: S3RequestKind)
+    async throws
+  {
+    let server = try FakeS3()
+    server.put("d/f", "")
+    server.put("d/g", "neighbour")
+    let stage = try await server.mounted("--freshness", "1s")
+    let mount = stage.mount
+    #expect(try await mount.text("d/f") == "")
+    // An answer is made while the object is empty, and arrives when it is not any more.
+    try await pass(.seconds(1))
+    server.inject(.hangAfter(late == .list ? 20 : 0), on: late, times: 1)
+    async let old = late == .list ? mount.list("d").joined() : mount.text("d/f")
+    #expect(await server.arrived(1, nil))
+    try await Task.sleep(for: .milliseconds(300))
+    server.put("d/f", content(1 << 20, 7))
+    if late == .list {
+      let seen = try await mount.fingerprint("d/f")
+      #expect(seen == fingerprint(content(1 << 20, 7)))
+    }
+    server.release()
+    _ = try await old
+    if late == .get { try await pass(.seconds(1)) }
+    for _ in 0..<3 { #expect(try await mount.fingerprint("d/f") == fingerprint(content(1 << 20, 7))) }
+    #expect(try await mount.attributes("d/f").size == 1 << 20)
+  }
+
   // A040
   @Test func `empty becomes full and empty again`() async throws {
     let server = try FakeS3()

@@ -99,6 +99,40 @@ struct OutageTests {
     #expect(cost.bodyBytes == 0)
   }
 
+  // A069
+  @Test(arguments: [ServerMode.refuse, .blackhole])
+  func `the outage is found out once: later opens take no time, and the log says it twice`(mode: ServerMode)
+    async throws
+  {
+    let server = try FakeS3()
+    for index in 0..<100 { server.put("d/f\(index)", content(1000, UInt64(index))) }
+    let directory = try TemporaryDirectory("log")
+    let log = directory.file("log")
+    let stage = try await server.mounted("--freshness", "1s", "--log-file", log)
+    for index in 0..<100 { _ = try await stage.mount.read("d/f\(index)") }
+    server.mode = mode
+    try await pass(.seconds(1))
+    let script = """
+      import sys, time
+      times = []
+      for n in range(100):
+        began = time.monotonic()
+        with open(f"{sys.argv[1]}/f{n}", "rb") as f: assert len(f.read()) == 1000
+        times.append(time.monotonic() - began)
+      print(times[0] < 6, sorted(times)[97] < 0.1)
+      """
+    let opens = try await python(script, stage.mount.path("d"), limit: .seconds(60))
+    #expect(opens.output == "True True\n", "\(opens)")
+    #expect(try await stage.mount.list("d").count == 100)
+    #expect(await stage.mount.errno { _ = try await stage.mount.read("d/cold") } == .inputOutput)
+    server.mode = .ok
+    let online = try await eventually(within: .seconds(20)) { try await stage.mount.status().text("state") == "online" }
+    #expect(online)
+    let told = String(decoding: try FileSystem.read(log), as: UTF8.self).split(separator: "\n")
+    #expect(told.count { $0.contains("the origin can't be reached") } == 1, "\(told)")
+    #expect(told.count { $0.contains("the origin answers again") } == 1, "\(told)")
+  }
+
   // A071
   @Test(arguments: [ServerMode.refuse, .blackhole])
   func `after a crash and without a server all that was read is there again`(mode: ServerMode) async throws {

@@ -43,9 +43,8 @@ struct RealBucket {
 }
 
 extension FakeS3 {
-  func mounted(_ options: String..., cache: String? = nil) async throws -> Stage {
-    let mount = try await MountFixture.mounted(
-      bucket, endpoint: endpoint, options: options, cache: cache, limit: .seconds(60))
+  func mounted(_ options: String..., cache: String? = nil, limit: Duration = .seconds(60)) async throws -> Stage {
+    let mount = try await MountFixture.mounted(bucket, endpoint: endpoint, options: options, cache: cache, limit: limit)
     return Stage(mount: mount, origin: self)
   }
 }

@@ -100,6 +100,26 @@ struct WindowTests {
     }
   }
 
+  // A097
+  @Test(arguments: [true, false])
+  func `a mount made again after the window validates what it has and transfers nothing`(kill: Bool) async throws {
+    let server = try FakeS3()
+    for index in 0..<100 { server.put("d\(index % 4)/f\(index)", content(100_000, UInt64(index))) }
+    let directory = try TemporaryDirectory("cache")
+    var stage = try await server.mounted("--freshness", "2s", cache: directory.file("c"))
+    for index in 0..<100 { _ = try await stage.mount.read("d\(index % 4)/f\(index)") }
+    // The work of the last five seconds may be lost in a crash.
+    try await Task.sleep(for: .seconds(5))
+    if kill { try await stage.mount.killDaemon() } else { try await stage.mount.unmount() }
+    server.reset()
+    stage = try await server.mounted("--freshness", "2s", cache: directory.file("c"))
+    for index in 0..<100 {
+      #expect(try await stage.mount.read("d\(index % 4)/f\(index)") == content(100_000, UInt64(index)))
+    }
+    #expect(server.sums.total <= 100, "\(server.sums)")
+    #expect(server.requests(.get).allSatisfy { $0.bytesSent == 0 })
+  }
+
   // A008
   @Test func `a failed validation is no validation`() async throws {
     let server = try FakeS3()
