@@ -9,7 +9,7 @@ struct UpcallTests {
   @Test func `within the window opening, reading and looking reach nobody`() async throws {
     let bucket = try await RealBucket.make()
     for index in 0..<10 { try await bucket.put("d/f\(index)", content(100_000, UInt64(index))) }
-    let stage = try await bucket.mounted("--freshness", "60s")
+    let stage = try await bucket.mounted("--data-path", "cached", "--freshness", "60s")
     let names = (0..<10).map { "d/f\($0)" }
     var calls = Upcalls("")
     for _ in 0..<4 {
