@@ -18,8 +18,10 @@ extension BucketMirror {
 extension MirroredFile {
   /// The whole content, where it is here and proven.
   func whole() -> OpenAnswer? {
-    // A body whose end has yet to prove it right is shown to nobody.
-    state.withLock { $0.store == .ready && $0.held.isEmpty ? $0.blob : nil }.flatMap(OpenAnswer.init(whole:))
+    // A body whose end has yet to prove it right is shown to nobody, and the last part of several may prove them all wrong.
+    state.withLock { state in
+      state.store == .ready && state.held.isEmpty && (isWholeOnly || state.runs.isEmpty) ? state.blob : nil
+    }.flatMap(OpenAnswer.init(whole:))
   }
 
   /// Waits for a small file, as its readers would have to; of a large one only until it is known what is here.
