@@ -111,7 +111,7 @@ def table(recorder, mount, plane, times):
     unit = 1000 / RATE / times
     for pid, name, stack in samples(recorder.path):
         purpose = purpose_of(stack)
-        if pid == mount.process.pid:
+        if mount.name != "native" and pid == mount.process.pid:
             who["the mount"] += unit
             what[purpose] += unit
             leaves[stack[0] if stack else "?"] += unit
@@ -131,9 +131,10 @@ def table(recorder, mount, plane, times):
         detail = {"the mount": what, "the reader": reader}.get(name, {})
         said = ", ".join("%s %.0f" % item for item in collections.Counter(detail).most_common(9) if item[1] >= 0.5)
         lines.append("| %s | %.0f | %s |" % (name, value, said))
-    lines.append("")
-    lines.append("Innermost functions of the mount: " + ", ".join("`%s` %.0f" % (short(name), value)
-                                                                  for name, value in leaves.most_common(10)))
+    if mount.name == "native":
+        return lines
+    lines += ["", "Innermost functions of the mount: " + ", ".join("`%s` %.0f" % (short(name), value)
+                                                          for name, value in leaves.most_common(10))]
     return lines
 
 
@@ -144,6 +145,7 @@ def short(name):
 
 
 PATHS = {
+    "native": "a native directory, kernel caches dropped, a large file in order",
     "dropped": "cached, kernel caches dropped, a large object in order",
     "stream": "cold, a large object in order, once",
     "small1": "cold, objects of 16 KiB never listed, one reader",
@@ -158,7 +160,7 @@ def profile_one(name, make, scale, plane, directory):
     big = scale.size
     try:
         mount = make()
-        if name == "dropped":
+        if name in ("native", "dropped"):
             path = mount.path(content.BIG)
             reading.read_whole(path, big)
             for _ in range(times):
@@ -177,6 +179,14 @@ def profile_one(name, make, scale, plane, directory):
             recorder.stop()
         mount.stop()
     return lines
+
+
+def native(base, plane):
+    """A directory with the large object alone."""
+    place = mounts.Native(os.path.join(base, "native"))
+    os.makedirs(os.path.dirname(place.path(content.BIG)), exist_ok=True)
+    shutil.copy(os.path.join(plane.bucket(), content.BIG), place.path(content.BIG))
+    return place
 
 
 def profile(arguments):
@@ -199,8 +209,11 @@ def profile(arguments):
         content.make_served(plane.bucket(), scale)
         plane.start()
         for name in options.only.split(","):
-            print("\n".join(profile_one(name, lambda: mounts.Mount(
-                kind, base, plane.endpoint(condition), plane.certificate, binary, scale), scale, plane, base)), flush=True)
+            def make():
+                if name == "native":
+                    return native(base, plane)
+                return mounts.Mount(kind, base, plane.endpoint(condition), plane.certificate, binary, scale)
+            print("\n".join(profile_one(name, make, scale, plane, base)), flush=True)
     finally:
         plane.stop()
         shutil.rmtree(base, ignore_errors=True)
