@@ -104,16 +104,13 @@ extension BucketMirror {
   func fileTold(_ file: MirroredFile, _ fields: CachingFields, asked: Instant) {
     let unkept = change { state, now -> MirroredFile? in
       let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
+      guard state.files[file.id] === file else { return nil }
+      let entry = state.namespace.directories[directory].table[slot]
       // Somebody may have said after that question that it is to be asked again.
-      if state.files[file.id] === file, !state.namespace.isFresh(directory, slot, now),
-        !state.namespace.directories[directory].table[slot].isExpired
-      {
-        state.namespace.freshen(directory, slot, nil, vouched: asked, confirmed: true)
-      }
+      let isRenewed = !entry.isExpired && !state.namespace.isFresh(directory, slot, now)
+      if isRenewed { state.namespace.freshen(directory, slot, nil, vouched: asked, confirmed: true) }
       // The parts of one object say the same.
-      guard state.files[file.id] === file, state.namespace.directories[directory].table[slot].stated == .unknown else {
-        return nil
-      }
+      guard isRenewed || entry.stated == .unknown else { return nil }
       let given = state.namespace.lifetime(directory, slot)
       let unkept = state.noteStated(file.id, fields, asked: asked)
       // The kernel was told of the listing's lifetime.

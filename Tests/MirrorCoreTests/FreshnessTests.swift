@@ -173,6 +173,31 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `an answer that brings bytes also vouches for them, unless it was asked before a refresh`() async throws {
+    let fixture = try MirrorFixture()
+    let body = String(repeating: "x", count: 300_000)
+    fixture.store.put("d/a.txt", "a")
+    #expect(await fixture.read("d/a.txt") == "a")
+    fixture.clock.advance(.seconds(61))
+    fixture.store.put("d/f.txt", body)
+    let node = try #require(await fixture.node("d/f.txt"))
+    fixture.clock.advance(.seconds(61))
+    _ = fixture.store.takeLog()
+    #expect(await fixture.read(node) == .success(Array(body.utf8)))
+    #expect(await fixture.node("d/f.txt")?.node == node.node)
+    #expect(fixture.store.takeLog() == ["get d/f.txt 131072-300000 if-match"])
+
+    fixture.store.put("d/g.txt", body)
+    let other = try #require(await fixture.node("d/g.txt"))
+    fixture.clock.advance(.seconds(61))
+    #expect(await fixture.mirror.refresh(Array("d/g.txt".utf8)) == 1)
+    _ = fixture.store.takeLog()
+    #expect(await fixture.read(other) == .success(Array(body.utf8)))
+    #expect(await fixture.node("d/g.txt")?.node == other.node)
+    #expect(fixture.store.takeLog().count == 2)
+    await fixture.close()
+  }
+
   @Test func `refresh keeps the age of what it marks`() async throws {
     let fixture = try MirrorFixture()
     fixture.store.put("f", "x")
