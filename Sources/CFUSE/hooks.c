@@ -49,8 +49,8 @@ static ssize_t hook_read(int fd, void *buffer, size_t size, void *userdata) {
 static ssize_t send_init(struct cfuse_session *session, int fd, struct iovec *parts) {
   struct fuse_init_out reply;
   size_t length = parts[1].iov_len;
+  if (length != sizeof reply) atomic_store(&session->passthrough_offered, 0);
   if (length > sizeof reply) return writev(fd, parts, 2);
-  if (length < sizeof reply) atomic_store(&session->passthrough_offered, 0);
   memset(&reply, 0, sizeof reply);
   memcpy(&reply, parts[1].iov_base, length);
   if (atomic_load(&session->dirops_offered)) reply.flags |= FUSE_PARALLEL_DIROPS;
