@@ -85,3 +85,19 @@ extension CredentialFetcher {
       ? CredentialError("no credentials are set up, and this is no EC2 instance (\(failure))") : failure
   }
 }
+
+extension AWSProfile {
+  /// What a profile says of the metadata service, under the names of the environment, which goes before it.
+  var metadataSettings: [String: String] {
+    let names = [
+      "ec2_metadata_service_endpoint": "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+      "ec2_metadata_service_endpoint_mode": "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
+      "ec2_metadata_v1_disabled": "AWS_EC2_METADATA_V1_DISABLED",
+      "metadata_service_timeout": "AWS_METADATA_SERVICE_TIMEOUT",
+      "metadata_service_num_attempts": "AWS_METADATA_SERVICE_NUM_ATTEMPTS",
+    ]
+    var settings: [String: String] = [:]
+    for (key, name) in names { settings[name] = self[key] }
+    return settings
+  }
+}

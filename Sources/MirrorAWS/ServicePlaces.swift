@@ -11,10 +11,12 @@ struct ServicePlaces: Sendable {
   /// The region that STS is asked in.
   let region: String
   private let configured: [Service: String]
+  private let fips: Bool
 
   init(environment: [String: String], profile: AWSProfile?) {
     let settings = AWSSettings(environment: environment, profile: profile)
     region = settings.region ?? "us-east-1"
+    fips = settings.options.fips
     var configured: [Service: String] = [:]
     if !settings.ignoresURLs {
       for service in [Service.sts, .sso, .tokens] {
@@ -34,7 +36,8 @@ struct ServicePlaces: Sendable {
     }
     let suffix = Endpoint.suffix(region: region)
     switch service {
-    case .sts: return "https://sts.\(region).\(suffix)"
+    // Those of AWS GovCloud are all of that kind.
+    case .sts: return "https://sts\(fips && !region.hasPrefix("us-gov-") ? "-fips" : "").\(region).\(suffix)"
     case .sso: return "https://portal.sso.\(region).\(suffix)"
     case .tokens: return "https://oidc.\(region).\(suffix)"
     }

@@ -105,7 +105,8 @@ public final class StandardCredentials: CredentialProvider {
 
   private func renewed(_ recipe: CredentialRecipe, _ profile: AWSProfile?) -> RenewedCredentials {
     let fetcher = CredentialFetcher(
-      environment: environment, places: ServicePlaces(environment: environment, profile: profile),
+      environment: environment.merging(profile?.metadataSettings ?? [:]) { own, _ in own },
+      places: ServicePlaces(environment: environment, profile: profile),
       exchanger: exchanger, clock: clock, log: log)
     return RenewedCredentials(recipe.name, isStable: recipe == .metadata, clock: clock, log: log) {
       () async throws(CredentialError) in try await fetcher.fetch(recipe)

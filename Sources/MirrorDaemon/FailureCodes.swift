@@ -42,7 +42,7 @@ extension CommandFailure {
     case .accessDenied, .archived:
       (
         .denied,
-        "these credentials need s3:ListBucket and s3:GetObject here; where they are for a part of it, mount BUCKET/PREFIX"
+        "these credentials need s3:ListBucket and s3:GetObject here; where they are for a part of it, mount BUCKET/PREFIX; where the owner does not pay, --requester-pays"
       )
     case .wrongRegion: (.unreachable, "give the bucket's --region")
     case .unreachable, .timeout:

@@ -173,6 +173,25 @@ struct CredentialOrderTests {
     }
   }
 
+  @Test func `services are asked where the settings say, each by its own`() {
+    func places(_ environment: [String: String], _ values: [String: String] = [:]) -> ServicePlaces {
+      ServicePlaces(environment: environment, profile: AWSProfile(name: "p", values: values))
+    }
+    let plain = places(["AWS_REGION": "eu-west-1"])
+    #expect(plain.url(.sts, region: plain.region) == "https://sts.eu-west-1.amazonaws.com")
+    #expect(plain.url(.sso, region: "cn-north-1") == "https://portal.sso.cn-north-1.amazonaws.com.cn")
+    #expect(plain.url(.tokens, region: "us-east-2") == "https://oidc.us-east-2.amazonaws.com")
+    let fips = places(["AWS_USE_FIPS_ENDPOINT": "true"])
+    #expect(fips.url(.sts, region: "us-east-1") == "https://sts-fips.us-east-1.amazonaws.com")
+    #expect(fips.url(.sts, region: "us-gov-west-1") == "https://sts.us-gov-west-1.amazonaws.com")
+    let own = places(["AWS_ENDPOINT_URL_STS": "http://s/", "AWS_ENDPOINT_URL": "http://all"])
+    #expect(own.url(.sts, region: "r") == "http://s" && own.url(.sso, region: "r") == "http://all")
+    let ignored = places(["AWS_ENDPOINT_URL": "http://all", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"])
+    #expect(ignored.url(.sso, region: "us-east-1") == "https://portal.sso.us-east-1.amazonaws.com")
+    // That of the bucket is none of them.
+    #expect(places(["AWS_ENDPOINT_URL_S3": "http://s3"]).url(.sts, region: "us-east-1").hasPrefix("https://sts."))
+  }
+
   @Test func `a recipe shows no secret`() throws {
     let recipe = CredentialRecipe.role(
       AssumedRole(arn: "arn:a"), from: .keys(Credentials(accessKeyID: "A", secretAccessKey: "hush"), origin: "here"))

@@ -316,12 +316,12 @@ struct CredentialSourceTests {
     #expect(scene.services.requests.map(\.method) == ["PUT", "GET", "GET"])
   }
 
-  @Test func `the older form can be forbidden`() async throws {
+  @Test func `the older form can be forbidden, by the profile too`() async throws {
     let scene = try Scene()
     scene.services.configure { $0.knowsTokens = false }
-    let provider = try scene.provider([
-      "AWS_EC2_METADATA_SERVICE_ENDPOINT": scene.services.endpoint, "AWS_EC2_METADATA_V1_DISABLED": "true",
-    ])
+    let provider = try scene.provider(
+      ["AWS_EC2_METADATA_SERVICE_ENDPOINT": scene.services.endpoint],
+      config: "[default]\nec2_metadata_v1_disabled = true\nec2_metadata_service_endpoint = http://127.0.0.1:1\n")
     #expect(try await scene.read(provider)?.code == .credentials)
     #expect(scene.services.requests.count == 1)
   }
