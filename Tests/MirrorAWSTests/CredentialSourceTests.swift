@@ -148,7 +148,6 @@ struct CredentialSourceTests {
 
   @Test func `web identity reads its token file each time`() async throws {
     let scene = try Scene()
-    try scene.write("an old token\n", to: "token")
     let environment = [
       "AWS_WEB_IDENTITY_TOKEN_FILE": scene.home.file("token"), "AWS_ROLE_ARN": "arn:aws:iam::1:role/web",
       "AWS_ROLE_SESSION_NAME": "pod",
@@ -278,7 +277,6 @@ struct CredentialSourceTests {
 
   @Test func `a container's agent is asked with the token of the file, read each time`() async throws {
     let scene = try Scene()
-    scene.services.configure { $0.containerToken = "Bearer one" }
     try scene.write("Bearer-one\n", to: "agent-token")
     scene.services.configure { $0.containerToken = "Bearer-one" }
     let environment = [
