@@ -6,6 +6,8 @@ struct ReadAheadPolicy {
   static let firstWindow: Int64 = 1 << 20
   static let largestWindow: Int64 = 64 << 20
   static let smallestPart: Int64 = 1 << 20
+  /// Who has read less than this may be looking for what the file is: then little is fetched beyond.
+  static let trial: Int64 = 8 << 20
   /// The kernel's own read-ahead sends the requests of one stream out of order by about so much.
   static let slack: Int64 = 2 << 20
   /// A second read so near the first makes a stream of them.
@@ -14,6 +16,8 @@ struct ReadAheadPolicy {
   private struct Stream {
     var next: Int64
     var window: Int64
+    /// What was read in order.
+    var length: Int64 = 0
 
     func covers(_ offset: Int64) -> Bool {
       abs(offset - next) <= (window == 0 ? ReadAheadPolicy.nearness : ReadAheadPolicy.slack)
@@ -31,7 +35,11 @@ struct ReadAheadPolicy {
     }
     var stream = streams.remove(at: index)
     if end > stream.next {
-      stream.window = min(Self.largestWindow, max(Self.firstWindow, stream.window + 2 * (end - stream.next)))
+      let step = end - stream.next
+      stream.length += step
+      stream.window =
+        stream.length <= Self.trial
+        ? max(Self.firstWindow, stream.length / 4) : min(Self.largestWindow, stream.window + 2 * step)
       stream.next = end
     }
     streams.append(stream)
