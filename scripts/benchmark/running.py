@@ -83,7 +83,8 @@ class Run:
     def turn(self, name, work, condition):
         """The figures of one contestant at one work, and what the server counted meanwhile."""
         run = {"bare": work.bare, "s5cmd": work.copier}.get(name, work.run)
-        reading.drop_caches()
+        if work.drops:
+            reading.drop_caches()
         self.plane.take()
         signal.alarm(self.options.patience)
         place = None

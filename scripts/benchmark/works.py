@@ -13,12 +13,14 @@ class Work:
     copier: typing.Optional[typing.Callable] = None
     # Whether latency and TLS matter: else it is done without only.
     remote: bool = False
+    # Whether the kernel's caches are dropped before, programs among them.
+    drops: bool = True
     # What the server's counters say once the place is gone.
     after: typing.Optional[typing.Callable] = None
 
 
 WORKS = {
-    "startup": Work(reading.startup),
+    "startup": Work(reading.startup, drops=False),
     "stream": Work(reading.stream, bare=reading.stream_bare, copier=reading.stream_copied, remote=True),
     "small1": Work(reading.small_one, remote=True),
     "small16": Work(reading.small_many, remote=True),
