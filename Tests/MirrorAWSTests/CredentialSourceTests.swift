@@ -306,7 +306,7 @@ struct CredentialSourceTests {
     let store = try scene.store(provider)
     let time = Duration.seconds(ProcessEnvironment.read()["S3MIRROR_TEST_LONG"] == nil ? 10 : 60)
     let end = SystemClock().now() + time
-    let tally = Tally()
+    let tally = RequestTally()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
         group.addTask {

@@ -68,7 +68,7 @@ struct Scene {
 }
 
 /// What became of the requests of several tasks.
-final class Tally: Sendable {
+final class RequestTally: Sendable {
   private let state = Mutex((reads: 0, failures: [String]()))
   var reads: Int { state.withLock { $0.reads } }
   var failures: [String] { state.withLock { $0.failures } }
