@@ -21,7 +21,7 @@ struct OverwriteTests {
     #expect(cost.heads == 0)
     #expect(cost.lists == 0)
     // One request while the object is small; of a larger one its beginning, then the rest in parts.
-    #expect(cost.total <= (size <= 256 << 10 ? 1 : 1 + max(1, size >> 20)))
+    #expect(cost.total <= (size <= 256 << 10 ? 1 : 2 + max(1, size >> 20)))
     #expect(cost.bodyBytes == Int64(size))
   }
 
