@@ -18,8 +18,8 @@ public final class TemporaryDirectory: Sendable {
   deinit { remove() }
 
   public func remove() {
-    try? FileSystem.removeTree(path)
-    AtExit.forget(path)
+    // A thread that is about to end may put a file back or take one away: then it is removed once no test runs any more.
+    if (try? FileSystem.removeTree(path)) != nil { AtExit.forget(path) }
   }
 
   /// The path of a name in it.
@@ -61,7 +61,9 @@ enum AtExit {
     for path in left.mounts { _ = try? runBlocking(["umount", "-l", path], limit: .seconds(5)) }
     for path in left.paths {
       try? FileSystem.removeFile(path)
-      try? FileSystem.removeTree(path)
+      for _ in 0..<20 where (try? FileSystem.attributes(path)) != nil {
+        if (try? FileSystem.removeTree(path)) == nil { usleep(50_000) }
+      }
     }
   }
 }
