@@ -38,23 +38,7 @@ final class MirrorFixture: Sendable {
     await cache.close()
   }
 
-  /// The answer to LOOKUP of a path, name by name.
-  func lookUp(_ path: String) async -> LookupAnswer {
-    var node = NodeID.root
-    var answer = LookupAnswer.absent(timeout: .zero)
-    for name in path.split(separator: "/") {
-      let parent = node
-      answer = await withCheckedContinuation { continuation in
-        mirror.lookUp(Array(name.utf8), in: parent) {
-          continuation.resume(returning: $0)
-          return true
-        }
-      }
-      guard case .found(let entry) = answer else { return answer }
-      node = entry.attributes.node
-    }
-    return answer
-  }
+  func lookUp(_ path: String) async -> LookupAnswer { await mirror.lookUp(path) }
 
   func node(_ path: String) async -> NodeAttributes? {
     if case .found(let entry) = await lookUp(path) { entry.attributes } else { nil }
@@ -113,6 +97,26 @@ final class MirrorFixture: Sendable {
       names += added
       offset = end
     }
+  }
+}
+
+extension FileTree {
+  /// The answer to LOOKUP of a path, name by name.
+  func lookUp(_ path: String) async -> LookupAnswer {
+    var node = NodeID.root
+    var answer = LookupAnswer.absent(timeout: .zero)
+    for name in path.split(separator: "/") {
+      let parent = node
+      answer = await withCheckedContinuation { continuation in
+        lookUp(Array(name.utf8), in: parent) {
+          continuation.resume(returning: $0)
+          return true
+        }
+      }
+      guard case .found(let entry) = answer else { return answer }
+      node = entry.attributes.node
+    }
+    return answer
   }
 }
 

@@ -12,22 +12,7 @@ import Testing
     let view: QuietView
     init(_ fixture: MirrorFixture) { view = QuietView(of: fixture.mirror) }
 
-    func lookUp(_ path: String) async -> LookupAnswer {
-      var node = NodeID.root
-      var answer = LookupAnswer.absent(timeout: .zero)
-      for name in path.split(separator: "/") {
-        let parent = node
-        answer = await withCheckedContinuation { continuation in
-          view.lookUp(Array(name.utf8), in: parent) {
-            continuation.resume(returning: $0)
-            return true
-          }
-        }
-        guard case .found(let entry) = answer else { return answer }
-        node = entry.attributes.node
-      }
-      return answer
-    }
+    func lookUp(_ path: String) async -> LookupAnswer { await view.lookUp(path) }
 
     func errno(_ path: String) async -> Errno? {
       switch await lookUp(path) {
