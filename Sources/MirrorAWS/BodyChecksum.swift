@@ -24,15 +24,15 @@ final class BodyChecksum: @unchecked Sendable {
   let expected: [UInt8]
   private let sum: any RunningSum
 
-  /// Nil where nothing can be verified.
-  init?(_ object: ObjectHead, _ answer: HTTPHead) {
+  /// Nil where nothing can be verified. `isPart` where the answer is of a range.
+  init?(_ object: ObjectHead, _ answer: HTTPHead, isPart: Bool) {
     let field = Self.field(answer)
     let isComposite = answer.text("x-amz-checksum-type") == "COMPOSITE"
-    if let field, answer.status == 200, answer.text("x-amz-checksum-type") == "FULL_OBJECT" {
+    if let field, !isPart, answer.text("x-amz-checksum-type") == "FULL_OBJECT" {
       (standing, algorithm, expected) = (.promised, field.algorithm, field.value)
     } else if object.isWhole, object.metadata.etagIsMD5, let value = object.revision.etag?.md5 {
       (standing, algorithm, expected) = (.etag, "md5", value)
-    } else if let field, answer.status == 206 || !isComposite {
+    } else if let field, isPart || !isComposite {
       (standing, algorithm, expected) = (.claimed, field.algorithm, field.value)
     } else {
       return nil

@@ -48,7 +48,7 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
     switch Self.extent(of: answer, asked: request.range) {
     case .failure(let fault): return end(.fault(.malformedResponse, fault.message))
     case .success(let extent):
-      let metadata = ObjectMetadata(answer, size: extent.size, isPart: answer.status == 206)
+      let metadata = ObjectMetadata(answer, size: extent.size, isPart: extent.isPart)
       let length = extent.end - extent.start
       if request.condition != .none, !metadata.revision.isIdentified {
         // A server that gave a tag gives it again; a portal in between does not.
@@ -68,7 +68,7 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
         checksum = broken.checksum
         isResumed = true
       } else {
-        checksum = BodyChecksum(head, answer)
+        checksum = BodyChecksum(head, answer, isPart: extent.isPart)
       }
       head.isProvenAtEnd = checksum != nil && (head.isWhole || isResumed || partsProve())
       self.head = head
@@ -93,14 +93,20 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
 
   private struct Fault: Error { let message: String }
 
-  /// Which bytes follow. A 200 to a range is legal and means all of them (RFC 9110 §14.2).
-  private static func extent(
-    of answer: HTTPHead, asked: ByteRange?
-  ) -> Result<(start: Int64, end: Int64, size: Int64), Fault> {
+  private typealias Extent = (start: Int64, end: Int64, size: Int64, isPart: Bool)
+
+  /// Which bytes follow. A 200 to a range is legal and means all of them (RFC 9110 §14.2), unless it says itself that it
+  /// has no more than the range: one server answers parts so.
+  private static func extent(of answer: HTTPHead, asked: ByteRange?) -> Result<Extent, Fault> {
     switch (answer.status, asked) {
     case (200, _):
       guard let length = answer.contentLength else { return .failure(Fault(message: "the answer has no length")) }
-      return .success((0, length, length))
+      if let asked, let range = answer.text("content-range").flatMap({ ContentRange($0) }), range.start == asked.start,
+        range.end == min(asked.end ?? range.size, range.size), length == range.end - range.start
+      {
+        return .success((range.start, range.end, range.size, isPart: true))
+      }
+      return .success((0, length, length, isPart: false))
     case (206, let asked?):
       guard let range = answer.text("content-range").flatMap({ ContentRange($0) }) else {
         return .failure(Fault(message: "a part came without a usable Content-Range"))
@@ -112,7 +118,7 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
       if let length = answer.contentLength, length != range.end - range.start {
         return .failure(Fault(message: "Content-Length and Content-Range contradict each other"))
       }
-      return .success((range.start, range.end, range.size))
+      return .success((range.start, range.end, range.size, isPart: true))
     default: return .failure(Fault(message: "status \(answer.status) is no answer to a GetObject"))
     }
   }

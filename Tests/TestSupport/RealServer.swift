@@ -1,99 +1,81 @@
-// A real S3 server (SeaweedFS) on loopback, one for the whole test process.
+// A real S3 server on loopback, one of each kind for the whole test process.
 import Glibc
 import MirrorPlatform
 import MirrorStore
+import Synchronization
 
 /// Started on first use; it ends with the tests. Path style, any region.
 public final class RealServer: Sendable {
   public static let accessKey = "testaccess"
   public static let secretKey = "testsecret"
 
+  public let kind: ServerKind
   public let port: UInt16
-  private let process: ServerProcess
+  private let processes: [ServerProcess]
   private let directory: TemporaryDirectory
-  /// What the server leaves in /tmp whatever it is told.
-  private let sockets: [String]
+  private let leavings: [String]
 
-  /// The program: $S3MIRROR_TEST_WEED, else PATH, else the repository's virtual environment.
-  public static let program: String? = {
-    if let path = startEnvironment["S3MIRROR_TEST_WEED"] { return findProgram(path) }
-    let repository = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
-    return findProgram("weed") ?? findProgram("\(repository)/.venv/bin/weed")
-  }()
-  public static var isAvailable: Bool { program != nil }
+  /// SeaweedFS can be had, which most tests run on.
+  public static var isAvailable: Bool { ServerKind.weed.program != nil }
 
-  private static let first = Result { try RealServer() }
+  private final class Starts: Sendable {
+    private let started = Mutex<[ServerKind: Result<RealServer, any Error>]>([:])
+    /// Whoever comes while one is starting waits for it.
+    func server(_ kind: ServerKind) throws -> RealServer {
+      try started.withLock { started in
+        let result = started[kind] ?? Result { try RealServer(kind) }
+        started[kind] = result
+        return try result.get()
+      }
+    }
+  }
+  private static let starts = Starts()
 
   /// The server of this process.
-  public static func shared() async throws -> RealServer { try await blocking { try first.get() } }
+  public static func shared(_ kind: ServerKind = .weed) async throws -> RealServer {
+    try await blocking { try starts.server(kind) }
+  }
 
   /// A server of one's own, which ends with its last reference or `stop`.
-  public static func start() async throws -> RealServer { try await blocking { try RealServer() } }
+  public static func start(_ kind: ServerKind = .weed) async throws -> RealServer {
+    try await blocking { try RealServer(kind) }
+  }
 
-  private init() throws {
-    guard let program = Self.program else { throw SystemFailure(message: "weed: not found") }
-    directory = try TemporaryDirectory("weed")
-    try FileSystem.makeDirectory(directory.file("data"))
-    let identity = """
-      {"identities":[{"name":"test","credentials":[{"accessKey":"\(Self.accessKey)","secretKey":"\(Self.secretKey)"}],\
-      "actions":["Admin","Read","Write","List","Tagging"]}]}
-      """
-    try FileSystem.write(Array(identity.utf8), to: directory.file("s3.json"), mode: 0o600)
-    let ports = try Self.freePorts(4)
-    port = ports[0]
-    process = try ServerProcess(
-      [
-        program, "-logtostderr=true", "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-dir=\(directory.file("data"))",
-        "-master.port=\(ports[1])", "-master.volumeSizeLimitMB=64", "-volume.port=\(ports[2])", "-volume.max=0",
-        "-filer.port=\(ports[3])", "-s3", "-s3.port=\(port)", "-s3.port.iceberg=0", "-s3.port.lance=0",
-        "-s3.config=\(directory.file("s3.json"))",
-      ], environment: ["TMPDIR": directory.path, "HOME": directory.path], log: directory.file("log"))
-    AtExit.kill(process.identifier)
-    sockets = ports.flatMap { port in
-      ["filer-\(port)", "s3-\(port)"] + ["master", "volume", "filer", "s3"].map { "\($0)-grpc-\(port + 10000)" }
-    }.map { "/tmp/seaweedfs-\($0).sock" }
-    sockets.forEach { AtExit.remove($0) }
-    try waitUntilReady()
+  private init(_ kind: ServerKind) throws {
+    var start = try ServerStart(kind)
+    // Whatever was started by then ends with the process.
+    try start.run()
+    self.kind = kind
+    port = start.port
+    processes = start.processes
+    directory = start.directory
+    leavings = start.leavings
+    try waitUntilReady(start.log)
   }
   deinit { stop() }
 
   public func stop() {
-    process.stop()
-    AtExit.forget(process: process.identifier)
-    for socket in sockets {
-      try? FileSystem.removeFile(socket)
-      AtExit.forget(socket)
+    for process in processes.reversed() {
+      process.stop()
+      AtExit.forget(process: process.identifier)
+    }
+    for path in leavings {
+      try? FileSystem.removeFile(path)
+      AtExit.forget(path)
     }
     directory.remove()
   }
 
   public var endpoint: String { "http://127.0.0.1:\(port)" }
 
-  private func waitUntilReady() throws {
+  private func waitUntilReady(_ log: String) throws {
     let end = ContinuousClock.now + .seconds(60)
-    while ContinuousClock.now < end, process.isRunning {
+    while ContinuousClock.now < end, processes.allSatisfy(\.isRunning) {
       if let status = try? send("PUT", "/ready").status, status == 200 { return }
       pause(.milliseconds(100))
     }
-    let log = (try? FileSystem.read(directory.file("log"))) ?? []
-    throw SystemFailure(message: "weed did not start: \(String(decoding: log.suffix(2000), as: UTF8.self))")
-  }
-
-  /// Ports that are free, and 10,000 above them too (gRPC); below the range that outgoing connections use.
-  private static func freePorts(_ count: Int) throws -> [UInt16] {
-    var ports: [UInt16] = []
-    for _ in 0..<1000 where ports.count < count {
-      let port = UInt16.random(in: 11000..<22000)
-      if !ports.contains(port), isFree(port), isFree(port + 10000) { ports.append(port) }
-    }
-    guard ports.count == count else { throw SystemFailure(message: "no free ports") }
-    return ports
-  }
-
-  private static func isFree(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
-    defer { close(descriptor) }
-    return withLoopback(port) { bind(descriptor, $0, $1) } == 0
+    let words = (try? FileSystem.read(log)) ?? []
+    throw SystemFailure(message: "\(kind) did not start: \(String(decoding: words.suffix(2000), as: UTF8.self))")
   }
 }
 
@@ -117,6 +99,37 @@ extension RealServer {
   }
   public func delete(_ bucket: String, _ key: String) async throws {
     try await expect("DELETE", Self.path(bucket, ObjectKey(key)))
+  }
+
+  public func delete(_ bucket: String, _ key: ObjectKey) async throws {
+    try await expect("DELETE", Self.path(bucket, key))
+  }
+  /// The status of a PUT that may be refused.
+  public func tryPut(_ bucket: String, _ key: ObjectKey, _ bytes: [UInt8]) async throws -> Int {
+    try await blocking { [self] in try send("PUT", Self.path(bucket, key), body: bytes).status }
+  }
+  /// A GET or HEAD past all mounts.
+  public func ask(_ method: String = "GET", _ bucket: String, _ key: ObjectKey, fields: Fields = Fields())
+    async throws -> (status: Int, fields: Fields, body: [UInt8])
+  {
+    try await blocking { [self] in try send(method, Self.path(bucket, key), fields: fields) }
+  }
+  /// The keys below a prefix, as the server's own listing has them; one page.
+  public func listedKeys(_ bucket: String, prefix: String) async throws -> (keys: [ObjectKey], text: String) {
+    let query = "encoding-type=url&list-type=2&prefix=\(percentEncoded(prefix.utf8, keepingSlash: false))"
+    let answer = try await blocking { [self] in try send("GET", "/\(bucket)", query: query) }
+    let text = String(decoding: answer.body, as: UTF8.self)
+    let isEncoded = text.contains("<EncodingType>url</EncodingType>")
+    let keys = text.split(separator: "<Key>").dropFirst().map { part in
+      var spelled = String(part[..<(part.firstRange(of: "</Key>")?.lowerBound ?? part.endIndex)])
+      for (entity, mark) in [
+        ("&apos;", "'"), ("&#39;", "'"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"),
+      ] {
+        spelled = spelled.split(separator: entity, omittingEmptySubsequences: false).joined(separator: mark)
+      }
+      return ObjectKey(isEncoded ? percentDecoded(spelled.utf8, form: true) : Array(spelled.utf8))
+    }
+    return (keys, text)
   }
 
   private static func path(_ bucket: String, _ key: ObjectKey) -> String {
