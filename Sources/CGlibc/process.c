@@ -111,6 +111,24 @@ int cglibc_local_connect(const char *path) {
   return connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? fd : closed_after_error(fd);
 }
 
+int cglibc_datagram(const char *path, const void *bytes, size_t count) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(address.sun_path, path, length);
+  if (path[0] == '@') address.sun_path[0] = 0;
+  socklen_t size = offsetof(struct sockaddr_un, sun_path) + length + (path[0] == '@' ? 0 : 1);
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  ssize_t sent = sendto(fd, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+  if (sent < 0) return closed_after_error(fd);
+  close(fd);
+  return 0;
+}
+
 int64_t cglibc_peer_user(int fd) {
   struct ucred peer;
   socklen_t size = sizeof peer;

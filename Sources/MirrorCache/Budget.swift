@@ -14,26 +14,33 @@ final class Budget: Sendable {
     var totals: Totals
     var reserved: Int64 = 0
     var retained = Totals()
+    var limit: Int64
+    var minimumFree: Int64
   }
   private let state: Mutex<State>
-  let limit: Int64
-  private let minimumFree: Int64
   private let free: @Sendable () -> Int64?
 
   /// `free`: bytes that the disk has left, nil where it can't tell.
   init(_ totals: Totals, limit: Int64, minimumFree: Int64, free: @escaping @Sendable () -> Int64?) {
-    state = Mutex(State(totals: totals))
-    self.limit = limit
-    self.minimumFree = minimumFree
+    state = Mutex(State(totals: totals, limit: limit, minimumFree: minimumFree))
     self.free = free
+  }
+
+  var limit: Int64 { state.withLock { $0.limit } }
+
+  func set(limit: Int64, minimumFree: Int64) {
+    state.withLock {
+      $0.limit = limit
+      $0.minimumFree = minimumFree
+    }
   }
 
   /// Promises room. With 0 bytes: whether what is stored fits.
   func reserve(_ bytes: Int64) -> Bool {
-    let free = minimumFree > 0 ? self.free() : nil
+    let free = state.withLock { $0.minimumFree } > 0 ? self.free() : nil
     return state.withLock { state in
-      guard state.totals.charged + state.reserved + bytes <= limit else { return false }
-      if let free, free - state.reserved - bytes < minimumFree { return false }
+      guard state.totals.charged + state.reserved + bytes <= state.limit else { return false }
+      if let free, free - state.reserved - bytes < state.minimumFree { return false }
       state.reserved += bytes
       return true
     }

@@ -89,6 +89,12 @@ public final class Cache: Sendable {
     await catalogue.ask((made: false, inUseCandidates: [])) { $0.makeRoom(bytes) }
   }
 
+  /// Other limits from now on, bytes; what goes beyond them is evicted as far as it is not in use.
+  public func setLimits(_ limit: Int64, minimumFree: Int64) {
+    shelf.budget.set(limit: limit, minimumFree: minimumFree)
+    shelf.thread.post(.job { _ = $0.makeRoom(0) })
+  }
+
   /// The blob's revision is superseded, gone or unreadable: row and file are deleted once nothing retains or writes it.
   public func retire(_ blob: Blob) {
     shelf.thread.post(.job { $0.retire(blob) }, within: .milliseconds(50))

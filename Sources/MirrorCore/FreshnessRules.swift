@@ -87,6 +87,9 @@ public struct FreshnessRules: Sendable {
 
   public var `default`: Lifetime { fallback.lifetime }
 
+  /// Whether a rule as it is written is for all paths; nil where it can't be read.
+  public static func isForAll(_ text: String) -> Bool? { (try? FreshnessRule(parsing: text)).map { $0.glob == nil } }
+
   /// Adds `LIFETIME` (the default) or `GLOB=LIFETIME`, each with its modifiers.
   public mutating func add(_ text: String) throws(RuleError) {
     let rule = try FreshnessRule(parsing: text)

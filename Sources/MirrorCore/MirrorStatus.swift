@@ -48,6 +48,9 @@ extension BucketMirror {
     return max(inMemory ?? 0, remembered)
   }
 
+  /// Other freshness rules from now on; ages count on, and no request is sent for it.
+  public func replaceRules(_ rules: FreshnessRules) { change { state, _ in state.namespace.replaceRules(rules) } }
+
   /// Brings in what the catalogue knows of each name on a path.
   func recall(path: [UInt8]) async {
     var directory = 0

@@ -42,7 +42,7 @@ struct Namespace {
   static let grace = Duration.milliseconds(100)
   static let longestTimeout = Duration.seconds(600)
 
-  let rules: FreshnessRules
+  var rules: FreshnessRules
   let prefixLength: Int
   var directories: [Directory]
   var nodes = NodeTable()

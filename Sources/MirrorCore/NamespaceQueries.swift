@@ -130,6 +130,17 @@ extension Namespace {
       .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
   }
 
+  /// Other rules from now on. What the kernel was told of files by the old ones is told anew at their next use.
+  mutating func replaceRules(_ new: FreshnessRules) {
+    rules = new
+    _ = expireAbsences(below: [])
+    for directory in directories.indices {
+      for slot in 0..<directories[directory].table.count where directories[directory].table[slot].kind == .file {
+        expireForKernel(directory, slot)
+      }
+    }
+  }
+
   /// Absent names below a directory (or all) are unknown again; their number.
   mutating func expireAbsences(below key: [UInt8]) -> Int {
     let below = absent.keys.filter { (directories[$0.directory].key + $0.name).starts(with: key) }

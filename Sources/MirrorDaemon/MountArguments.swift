@@ -8,7 +8,7 @@ public enum MountInvocation: Sendable {
 }
 
 /// Options of later versions, known so that the answer can be clear.
-private let laterOptions: Set<String> = ["seed", "config"]
+private let laterOptions: Set<String> = ["seed"]
 
 /// What mount(8), fstab(5) and fuse(8) say about any file system; what they ask for holds anyway, or is not ours.
 private let genericOptions: Set<String> = [
@@ -28,7 +28,7 @@ public func parseMountArguments(_ arguments: [[UInt8]]) throws(CommandFailure) -
       throw CommandFailure(.usage, "argument '\(String(decoding: bytes, as: UTF8.self))' is not UTF-8")
     }
     if onlyPositionals || !argument.hasPrefix("-") || argument == "-" {
-      reader.positionals.append(argument)
+      reader.request.positionals.append(argument)
     } else if argument == "--" {
       onlyPositionals = true
     } else if argument == "--help" || argument == "-h" {
@@ -39,13 +39,12 @@ public func parseMountArguments(_ arguments: [[UInt8]]) throws(CommandFailure) -
       try reader.short(argument, rest: &rest)
     }
   }
-  return .mount(try reader.settings())
+  reader.request.complete()
+  return .mount(try reader.request.settings())
 }
 
 private struct MountArguments {
-  var positionals: [String] = []
-  private var options: [(spelling: String, option: MountOption, value: String)] = []
-  private var noExecute = false
+  var request = MountRequest()
 
   /// `--name`, `--name=value`, `--name value`.
   mutating func long(_ text: Substring, rest: inout ArraySlice<[UInt8]>) throws(CommandFailure) {
@@ -86,7 +85,7 @@ private struct MountArguments {
     let name = String(written.map { $0 == "_" ? "-" : $0 })
     if name.hasPrefix("x-") || name.hasPrefix("X-") || genericOptions.contains(written) { return }
     if written == "noexec" {
-      noExecute = true
+      request.noExecute = true
       return
     }
     let option = try known(name, spelling: "-o \(written)", prefix: "-o ")
@@ -104,37 +103,18 @@ private struct MountArguments {
   }
 
   private mutating func add(_ option: MountOption, spelling: String, value: String?) throws(CommandFailure) {
+    let level = spelling.hasPrefix("-o") ? OptionLevel.list : .commandLine
     if option.placeholder == nil {
-      guard value == nil else { throw CommandFailure(.usage, "option '\(spelling)' takes no value") }
-      options.append((spelling, option, ""))
-    } else {
-      guard let value, !value.isEmpty else {
-        throw CommandFailure(.usage, "option '\(spelling)' needs a value (\(option.placeholder ?? ""))")
+      // An answer of its own takes back what a configuration file says.
+      guard value == nil || value == "yes" || value == "no" else {
+        throw CommandFailure(.usage, "option '\(spelling)' takes no value but 'yes' or 'no'")
       }
-      options.append((spelling, option, value))
+    } else if value?.isEmpty ?? true {
+      throw CommandFailure(.usage, "option '\(spelling)' needs a value (\(option.placeholder ?? ""))")
     }
-  }
-
-  func settings() throws(CommandFailure) -> MountSettings {
-    guard positionals.count == 2 else {
-      let problem =
-        switch positionals.count {
-        case 0: "SOURCE and MOUNTPOINT are missing"
-        case 1: "MOUNTPOINT is missing"
-        default: "too many arguments: '\(positionals[2])'"
-        }
-      throw CommandFailure(.usage, "\(problem); usage: s3mirror mount [options] SOURCE MOUNTPOINT")
-    }
-    guard !positionals[1].isEmpty else { throw CommandFailure(.usage, "MOUNTPOINT is empty") }
-    var settings = MountSettings(source: try Source(parsing: positionals[0]), mountPoint: positionals[1])
-    for (spelling, option, value) in options {
-      do throws(OptionProblem) { try option.apply(&settings, value) } catch {
-        throw CommandFailure(.usage, "option '\(spelling) \(value)': \(error.text)")
-      }
-    }
-    // The kernel executes nothing that has no x bit, so noexec needs no word from the mount.
-    if noExecute { settings.fileMode &= ~0o111 }
-    return settings
+    // From the root: the daemon has another working directory.
+    let text = value.map { option.isPath ? absolutePath($0) : $0 }
+    request.options.append(GivenOption(option: option, value: text ?? "yes", level: level, spelling: spelling))
   }
 
   /// Splits at commas; `\,` is a comma of the value, as in libfuse.

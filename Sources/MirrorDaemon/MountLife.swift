@@ -32,6 +32,8 @@ public final class MountLife: Sendable {
   /// Nil once it is given.
   private let report: Mutex<ReadinessReport?>
   private let ending = Promise<Ending>()
+  /// What SIGHUP does while the mount lives; nil: it ends it.
+  private let reload = Mutex<Reload?>(nil)
   /// From here on a signal must unmount before it may end the process.
   private let mounting = Mutex(false)
 
@@ -42,6 +44,9 @@ public final class MountLife: Sendable {
 
   /// Returns when the mount is gone and its cache flushed. Call on the main thread, before any other thread exists.
   public func run() throws(CommandFailure) {
+    // Programs that this one runs, and processes of the background, are none of the service manager's business.
+    let expected = ServiceManager.expecting()
+    let manager = settings.foreground ? expected : nil
     prepareProcess()
     do throws(CommandFailure) {
       let place = try MountPlace(settings)
@@ -51,11 +56,14 @@ public final class MountLife: Sendable {
       do throws(CommandFailure) {
         let assembly = try Assembly(settings, place, log: log)
         try begin(assembly, place, log)
+        if hearsHangups { reload.withLock { $0 = Reload(settings, place, assembly, log) } }
         // Before it is ready: the next command may be `unmount`.
         let control = listen(assembly, place, log)
         try settle(logPath, log)
         assembly.keeper.start()
-        serve(assembly, place, control, log)
+        let service = manager.map { ServiceWatch($0, settings.source.written, place, assembly) }
+        service?.start()
+        serve(assembly, place, control, service, log)
       } catch {
         if logPath != nil { log.error("\(place.mountPoint): \(error.message)") }
         throw error
@@ -75,6 +83,10 @@ public final class MountLife: Sendable {
     startThread("signals") { [self] in
       while true {
         let signal = TerminationSignals.wait()
+        if signal == TerminationSignals.hangUp, let reload = reload.withLock({ $0 }) {
+          reload.run()
+          continue
+        }
         let canWait = mounting.withLock { $0 } && !ending.isSet
         if canWait {
           ending.set(.signal(signal))
@@ -86,6 +98,9 @@ public final class MountLife: Sendable {
       }
     }
   }
+
+  /// A terminal that goes away takes a mount in its foreground with it.
+  private var hearsHangups: Bool { !settings.foreground || !ThisProcess.isTerminal(errors: true) }
 
   /// Asks the origin, then mounts; returns when the kernel has taken our first answer.
   private func begin(_ assembly: Assembly, _ place: MountPlace, _ log: Log) throws(CommandFailure) {
@@ -134,8 +149,12 @@ public final class MountLife: Sendable {
     if report?.sayReady() == false { ending.set(.nobodyWaits) }
   }
 
-  private func serve(_ assembly: Assembly, _ place: MountPlace, _ control: ControlServer?, _ log: Log) {
+  private func serve(
+    _ assembly: Assembly, _ place: MountPlace, _ control: ControlServer?, _ service: ServiceWatch?, _ log: Log
+  ) {
     let end = ending.wait()
+    service?.stop()
+    reload.withLock { $0 = nil }
     if case .failed = end {
       log.error("\(place.mountPoint): \(end.text)")
     } else {

@@ -1,27 +1,56 @@
-// The options of `mount`, one table: the parser, --help, -o and the check of the manual all read it.
+// The options of `mount`, one table: command line, -o, configuration file, help and completions read it, and the manual
+// is checked against it.
 import MirrorAWS
 import MirrorCore
 import MirrorPlatform
 import MirrorStore
 
-/// One option: `--name VALUE`, also `-o name=VALUE`.
+/// One option: `--name VALUE`, also `-o name=VALUE`, and a key of s3mirror.conf(5).
 public struct MountOption: Sendable {
+  /// What values given in several places, or several times, come to.
+  enum Joining: Sendable {
+    /// That of the place that counts most.
+    case replaces
+    /// All of them.
+    case adds
+    /// All patterns, those of the place that counts most first; of those for all paths, one.
+    case rules
+    /// All, but one place alone decides about each unit and period.
+    case budgets
+  }
+
   public let name: String
   /// What stands for the value in the help; nil for a flag.
   public let placeholder: String?
-  public let help: String
+  /// What it does, without its default.
+  let meaning: String
+  /// What holds where it is not given; for people.
+  public let otherwise: String?
+  let joins: Joining
+  /// A running mount takes over another value.
+  public let isLive: Bool
   /// Takes the value over; throws what is wrong with it.
   let apply: @Sendable (inout MountSettings, String) throws(OptionProblem) -> Void
 
   init(
-    _ name: String, _ placeholder: String? = nil, _ help: String,
+    _ name: String, _ placeholder: String? = nil, _ meaning: String, otherwise: String? = nil,
+    joins: Joining = .replaces, isLive: Bool = false,
     _ apply: @escaping @Sendable (inout MountSettings, String) throws(OptionProblem) -> Void
   ) {
     self.name = name
     self.placeholder = placeholder
-    self.help = help
+    self.meaning = meaning
+    self.otherwise = otherwise
+    self.joins = joins
+    self.isLive = isLive
     self.apply = apply
   }
+
+  /// One sentence, with its default.
+  public var help: String { meaning + (otherwise.map { " (default \($0))" } ?? "") }
+
+  public var mayBeRepeated: Bool { if case .replaces = joins { false } else { true } }
+  var isPath: Bool { placeholder == "FILE" || placeholder == "DIR" }
 
   public static let all: [MountOption] = origin + cache + freshness + cost + appearance + process
 
@@ -42,7 +71,7 @@ private let origin: [MountOption] = [
     }
     settings.endpointURL = text
   },
-  MountOption("region", "NAME", "the bucket's region (default: found out)") { $0.region = $1 },
+  MountOption("region", "NAME", "the bucket's region", otherwise: "found out") { $0.region = $1 },
   MountOption("profile", "NAME", "the profile of the AWS configuration files") { $0.profile = $1 },
   MountOption("no-sign-request", nil, "ask without credentials: public buckets") { settings, _ in
     settings.anonymous = true
@@ -61,7 +90,8 @@ private let origin: [MountOption] = [
     settings.expectedOwner = text
   },
   MountOption(
-    "sse-c-keys", "FILE", "keys for objects that are encrypted with keys of one's own (SSE-C), a line each in base64"
+    "sse-c-keys", "FILE", "keys for objects that are encrypted with keys of one's own (SSE-C), a line each in base64",
+    joins: .adds
   ) { (settings, text) throws(OptionProblem) in
     let path = try readable(text)
     guard let keys = (try? FileSystem.read(path)).flatMap({ CustomerKey.keys(in: $0) }) else {
@@ -81,7 +111,7 @@ private let origin: [MountOption] = [
   MountOption("client-key", "FILE", "its private key (PEM), where it is not in the same file") {
     (settings, text) throws(OptionProblem) in settings.clientKey = try readable(text)
   },
-  MountOption("part-size", "SIZE", "bytes of one request for a part of an object (default 8MiB)") {
+  MountOption("part-size", "SIZE", "bytes of one request for a part of an object", otherwise: "8MiB") {
     (settings, text) throws(OptionProblem) in
     settings.partSize = try size(text, in: (1 << 20)...(1 << 30))
   },
@@ -92,18 +122,21 @@ private let origin: [MountOption] = [
 ]
 
 private let cache: [MountOption] = [
-  MountOption("cache-dir", "DIR", "where the cache lives (default ~/.cache/s3mirror; root: /var/cache/s3mirror)") {
+  MountOption("cache-dir", "DIR", "where the cache lives", otherwise: "~/.cache/s3mirror; root: /var/cache/s3mirror") {
     $0.cacheDirectory = $1
   },
-  MountOption("cache-size", "SIZE", "the cache's limit (default 10GiB, or what leaves 5 % of the disk free)") {
+  MountOption(
+    "cache-size", "SIZE", "the cache's limit", otherwise: "10GiB, or what leaves 5 % of the disk free", isLive: true
+  ) {
     (settings, text) throws(OptionProblem) in settings.cacheSize = try size(text, in: 0...Int64.max)
   },
-  MountOption("min-free", "SIZE", "disk space that the cache leaves free") {
+  MountOption("min-free", "SIZE", "disk space that the cache leaves free", isLive: true) {
     (settings, text) throws(OptionProblem) in settings.minimumFree = try size(text, in: 0...Int64.max)
   },
   MountOption(
     "data-path", "WAY",
-    "how content reaches programs: 'cached', through this process into the kernel's page cache (default), or 'passthrough', read by the kernel from the cache's files where it can: for large files and mmap; takes root and Linux 6.9"
+    "how content reaches programs: 'cached', through this process into the kernel's page cache, or 'passthrough', read by the kernel from the cache's files where it can: for large files and mmap; takes root and Linux 6.9",
+    otherwise: "cached"
   ) { (settings, text) throws(OptionProblem) in
     switch text {
     case "cached": settings.passthrough = false
@@ -116,22 +149,25 @@ private let cache: [MountOption] = [
 private let freshness: [MountOption] = [
   MountOption(
     "freshness", "[GLOB=]LIFETIME[,NAME=VALUE]",
-    "how long a copy is used without asking the server: a duration, 'always' (ask at each open), 'forever' or 'origin' (what its Cache-Control says), then bounds of its own: swr=, sie=, negative=, listing=; may be repeated, the first pattern that matches decides (default 60s)"
+    "how long a copy is used without asking the server: a duration, 'always' (ask at each open), 'forever' or 'origin' (what its Cache-Control says), then bounds of its own: swr=, sie=, negative=, listing=; may be repeated, the first pattern that matches decides",
+    otherwise: "60s", joins: .rules, isLive: true
   ) { (settings, text) throws(OptionProblem) in
     do throws(RuleError) { try settings.rules.add(text) } catch { throw OptionProblem(error.message) }
   },
-  MountOption("negative-freshness", "DURATION", "how long an absent name is taken to stay absent (default 5s)") {
+  MountOption(
+    "negative-freshness", "DURATION", "how long an absent name is taken to stay absent", otherwise: "5s", isLive: true
+  ) {
     (settings, text) throws(OptionProblem) in settings.rules.negative = try duration(text)
   },
   MountOption(
     "stale-if-error", "DURATION",
-    "how old a copy may be that is used while the server can't be asked (default: any age)"
+    "how old a copy may be that is used while the server can't be asked", otherwise: "forever", isLive: true
   ) { (settings, text) throws(OptionProblem) in
     settings.rules.staleIfError = text == "forever" ? nil : try duration(text)
   },
   MountOption(
     "stale-while-revalidate", "DURATION",
-    "how long past its lifetime a copy may be used while it is being validated (default: not at all)"
+    "how long past its lifetime a copy may be used while it is being validated", otherwise: "0s", isLive: true
   ) { (settings, text) throws(OptionProblem) in settings.rules.staleWhileRevalidate = try duration(text) },
   MountOption("offline", nil, "send no request at all: only what is cached") { settings, _ in settings.offline = true },
 ]
@@ -139,13 +175,15 @@ private let freshness: [MountOption] = [
 private let cost: [MountOption] = [
   MountOption(
     "price", "NAME=USD",
-    "what requests or bytes cost: get=0.0004/1000, list=0.005/1000, egress=0.09/GB, or none; may be repeated (default: us-east-1, without egress)"
+    "what requests or bytes cost: get=0.0004/1000, list=0.005/1000, egress=0.09/GB, or none; may be repeated",
+    otherwise: "those of us-east-1, without egress", joins: .adds
   ) { (settings, text) throws(OptionProblem) in
     do throws(PriceError) { try settings.prices.set(text) } catch { throw OptionProblem(error.message) }
   },
   MountOption(
     "budget", "AMOUNT/PERIOD",
-    "the most to be spent in any minute, hour, day or month: 5USD/month, 2000req/hour; may be repeated, all hold"
+    "the most to be spent in any minute, hour, day or month: 5USD/month, 2000req/hour; may be repeated, all hold",
+    joins: .budgets, isLive: true
   ) { (settings, text) throws(OptionProblem) in
     do throws(BudgetError) { settings.budgets.append(try BudgetLimit(parsing: text)) } catch {
       throw OptionProblem(error.message)
@@ -153,7 +191,8 @@ private let cost: [MountOption] = [
   },
   MountOption(
     "quiet-for", "NAME[,NAME...]",
-    "programs for which no request is sent, such as updatedb: they see what is known already; may be repeated"
+    "programs for which no request is sent, such as updatedb: they see what is known already; may be repeated",
+    joins: .adds
   ) { (settings, text) throws(OptionProblem) in
     let names = text.split(separator: ",").map(String.init)
     guard !names.isEmpty else { throw OptionProblem("it is a list of names of programs: updatedb,tracker-miner-f") }
@@ -168,16 +207,16 @@ private let appearance: [MountOption] = [
   MountOption("allow-other", nil, "let other users in (needs root, or user_allow_other in /etc/fuse.conf)") {
     settings, _ in settings.allowOther = true
   },
-  MountOption("uid", "NUMBER", "the owner of all files (default: who mounts)") {
+  MountOption("uid", "NUMBER", "the owner of all files", otherwise: "who mounts") {
     (settings, text) throws(OptionProblem) in settings.user = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
   },
-  MountOption("gid", "NUMBER", "the group of all files (default: that of who mounts)") {
+  MountOption("gid", "NUMBER", "the group of all files", otherwise: "that of who mounts") {
     (settings, text) throws(OptionProblem) in settings.group = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
   },
-  MountOption("file-mode", "OCTAL", "the permissions of files (default 0444)") {
+  MountOption("file-mode", "OCTAL", "the permissions of files", otherwise: "0444") {
     (settings, text) throws(OptionProblem) in settings.fileMode = try mode(text)
   },
-  MountOption("dir-mode", "OCTAL", "the permissions of directories (default 0555)") {
+  MountOption("dir-mode", "OCTAL", "the permissions of directories", otherwise: "0555") {
     (settings, text) throws(OptionProblem) in
     let asked = try mode(text)
     settings.directoryMode = asked | (asked & 0o444) >> 2
@@ -193,16 +232,21 @@ private let process: [MountOption] = [
   MountOption("foreground", nil, "stay in the foreground, log to standard error (also -f)") { settings, _ in
     settings.foreground = true
   },
-  MountOption("log-level", "LEVEL", "error, warning, notice, info or debug (default notice)") {
+  MountOption("log-level", "LEVEL", "error, warning, notice, info or debug", otherwise: "notice", isLive: true) {
     (settings, text) throws(OptionProblem) in
     guard let level = Log.Level(name: text) else {
       throw OptionProblem("it is one of \(Log.Level.allCases.map(\.name).joined(separator: ", "))")
     }
     settings.logLevel = level
   },
-  MountOption("log-file", "FILE", "where to log (default in background: log/ in the cache directory)") {
+  MountOption("log-file", "FILE", "where to log", otherwise: "in the background log/ in the cache directory") {
     $0.logFile = $1
   },
+  // Read before all others: see MountRequest.
+  MountOption(
+    "config", "FILE", "the configuration file to read",
+    otherwise: "/etc/s3mirror.conf, then ~/.config/s3mirror/s3mirror.conf"
+  ) { _, _ in },
 ]
 
 private func size(_ text: String, in range: ClosedRange<Int64>) throws(OptionProblem) -> Int64 {

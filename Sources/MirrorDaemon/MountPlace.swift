@@ -47,7 +47,7 @@ struct MountPlace: Sendable {
     let problem =
       switch error {
       case .noEntry: "does not exist; make it first (mkdir -p '\(path)')"
-      case .notDirectory: "is not a directory"
+      case .notDirectory: "is not a directory; choose one"
       default: "can't be used: \(error)"
       }
     return CommandFailure(.mountPointUnusable, "mount point '\(path)' \(problem)")

@@ -58,6 +58,11 @@ public struct MountSettings: Sendable {
   /// What was understood, but not as it was written.
   public var warnings: [String] = []
 
+  /// What they were made of; see `Reload`.
+  var request = MountRequest()
+  /// The options that count, as they were given.
+  var given: [GivenOption] = []
+
   init(source: Source, mountPoint: String) {
     self.source = source
     self.mountPoint = mountPoint

@@ -13,6 +13,12 @@ public struct Source: Equatable, Sendable {
   /// `s3://BUCKET/PREFIX`, however it was written.
   var url: String { "s3://\(bucket)/\(prefix)" }
 
+  /// Where only options are looked at.
+  static let none = Source(bucket: "none")
+  private init(bucket: String) {
+    (self.bucket, prefix, written) = (bucket, ObjectKey(""), bucket)
+  }
+
   public init(parsing text: String) throws(CommandFailure) {
     written = text
     if text.hasPrefix("arn:") {
@@ -21,10 +27,20 @@ public struct Source: Equatable, Sendable {
       prefix = Self.prefix(path)
       return
     }
+    if text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("~") {
+      throw Self.invalid(text, "this is a path; SOURCE, a bucket, comes first, and then MOUNTPOINT")
+    }
+    if text.hasPrefix("s3:"), !text.hasPrefix("s3://") {
+      throw Self.invalid(text, "write it with two slashes: s3://BUCKET/PREFIX")
+    }
     var rest = Substring(text)
     if let scheme = text.range(of: "://") {
       guard text[..<scheme.lowerBound].lowercased() == "s3" else {
-        throw Self.invalid(text, "only s3:// is understood; an endpoint goes into --endpoint-url")
+        let labels = text[scheme.upperBound...].prefix { $0 != "/" && $0 != ":" }.split(separator: ".")
+        let isAWS = labels.count > 1 && labels[1].hasPrefix("s3")
+        throw Self.invalid(
+          text,
+          isAWS ? "write it as s3://\(labels[0])" : "only s3:// is understood; an endpoint goes into --endpoint-url")
       }
       rest = text[scheme.upperBound...]
     }

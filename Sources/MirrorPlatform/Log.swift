@@ -21,14 +21,14 @@ public final class Log: Sendable {
   }
 
   private let file: File?
-  private let level: Level
+  private let threshold: Atomic<Int>
   private let silent: Bool
   private let clock: any Clock
   private let repeats = Mutex(Repeats())
 
   /// Writes to `path` (appending, mode 0600) or, without one, to standard error.
   public init(path: String? = nil, level: Level = .notice, clock: any Clock = SystemClock()) throws(Errno) {
-    self.level = level
+    threshold = Atomic(level.rawValue)
     silent = false
     self.clock = clock
     if let path {
@@ -42,9 +42,15 @@ public final class Log: Sendable {
   public static let none = Log()
   private init() {
     file = nil
-    level = .error
+    threshold = Atomic(Level.error.rawValue)
     clock = SystemClock()
     silent = true
+  }
+
+  /// The least urgent level that is written; may change at any time.
+  public var level: Level {
+    get { Level(rawValue: threshold.load(ordering: .relaxed)) ?? .notice }
+    set { threshold.store(newValue.rawValue, ordering: .relaxed) }
   }
 
   public func error(_ message: @autoclosure () -> String) { write(.error, message) }
@@ -77,7 +83,7 @@ public final class Log: Sendable {
     write(level) { held > 0 ? "\(text) (\(held) more like it in the last minutes)" : text }
   }
 
-  private func enabled(_ level: Level) -> Bool { !silent && level <= self.level }
+  private func enabled(_ level: Level) -> Bool { !silent && level.rawValue <= threshold.load(ordering: .relaxed) }
 
   private func write(_ level: Level, _ message: () -> String) {
     guard enabled(level) else { return }

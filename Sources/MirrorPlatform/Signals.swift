@@ -1,8 +1,10 @@
-// The signals that end a daemon: blocked everywhere, taken by one thread.
+// The signals that end a daemon, or have it look at its configuration: blocked everywhere, taken by one thread.
 import Glibc
 
 public enum TerminationSignals {
   public static let all: [Int32] = [SIGTERM, SIGINT, SIGHUP]
+
+  public static let hangUp = SIGHUP
 
   /// Blocks them in this thread and every thread it starts; SIGPIPE is ignored. Call before any thread exists.
   public static func block() {

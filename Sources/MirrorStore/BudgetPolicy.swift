@@ -25,7 +25,7 @@ public struct BudgetPolicy: Sendable {
   /// What is left for requests that can wait is never spent faster than in this part of the period.
   public static let taper = 0.1
 
-  public let limits: [BudgetLimit]
+  public private(set) var limits: [BudgetLimit]
   public var record = SpendingRecord()
   /// Of requests that are under way.
   public private(set) var reserved = Spend.nothing
@@ -35,6 +35,12 @@ public struct BudgetPolicy: Sendable {
   private var paces: [(level: Double, at: Instant)]
 
   public init(_ limits: [BudgetLimit], now: Instant) {
+    self.limits = limits
+    paces = limits.map { (Self.capacity($0), now) }
+  }
+
+  /// Other limits from now on; what was spent counts.
+  public mutating func replace(_ limits: [BudgetLimit], now: Instant) {
     self.limits = limits
     paces = limits.map { (Self.capacity($0), now) }
   }

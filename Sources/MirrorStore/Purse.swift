@@ -140,6 +140,13 @@ public final class Purse: Sendable {
     }
   }
 
+  /// Other limits from now on; what was spent counts.
+  public func setLimits(_ limits: [BudgetLimit]) {
+    let now = clock.now()
+    state.withLock { $0.policy.replace(limits, now: now) }
+    saver.submit { [weak self] in self?.save(atLeast: .nothing) }
+  }
+
   // MARK: On disk
 
   private func covers(_ state: State, _ cost: Spend, _ now: Instant) -> Bool {

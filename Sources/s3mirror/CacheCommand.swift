@@ -42,6 +42,9 @@ enum CacheCommand {
     ("pins", { (query) throws(CacheError) in try PinCommand.list(query) }),
   ]
 
+  /// What may follow `cache`.
+  static let words = actions.map(\.name) + ["pin", "unpin"]
+
   static let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode = { (arguments) throws(CommandFailure) in
     let words = try Words(
       arguments, of: "cache", flags: ["json"], values: ["cache-dir", "freshness", "cache-size", "min-free"])

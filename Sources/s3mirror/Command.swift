@@ -11,17 +11,23 @@ struct Command: Sendable {
   var details = ""
   let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode
 
+  static let aliases = ["umount": "unmount", "prefetch": "warm"]
+
   static func named(_ name: String) -> Command? {
-    let name = ["umount": "unmount", "prefetch": "warm"][name] ?? name
+    let name = aliases[name] ?? name
     return all.first { $0.name == name }
   }
 
+  /// Its options are those of the table in `MountOption`.
+  var takesMountOptions: Bool { name == "mount" || name == "doctor" }
+
   static let all: [Command] = [
     Command(
-      name: "mount", usage: "[options] SOURCE MOUNTPOINT", summary: "show a bucket as files",
+      name: "mount", usage: "[options] SOURCE MOUNTPOINT | NAME", summary: "show a bucket as files",
       details: "SOURCE is BUCKET, BUCKET/PREFIX, s3://BUCKET/PREFIX, or the ARN or alias of an\n"
-        + "access point. Every option may also be given as -o name=value[,name=value...];\n"
-        + "there the options that mount(8) has for every file system are accepted too.",
+        + "access point; NAME is that of a mount in a configuration file, s3mirror.conf(5).\n"
+        + "Every option may also be given as -o name=value[,name=value...]; there the\n"
+        + "options that mount(8) has for every file system are accepted too.",
       run: MountCommand.run),
     Command(
       name: "unmount", usage: "[--lazy] MOUNTPOINT", summary: "end a mount; wait until its process has gone",
@@ -53,10 +59,17 @@ struct Command: Sendable {
       summary: "what is cached, with a mount running or none; what is to be kept",
       options: CacheCommand.options, details: CacheCommand.details, run: CacheCommand.run),
     Command(
+      name: "config", usage: "check [FILE] | show [NAME] [--config FILE] [--json] | sample",
+      summary: "the configuration file: its mistakes, what holds and where it comes from, a sample",
+      options: ConfigCommand.options, details: ConfigCommand.details, run: ConfigCommand.run),
+    Command(
       name: "doctor", usage: "[options] [SOURCE]",
       summary: "what is in the way of a mount: settings, credentials, network, bucket, FUSE, cache",
       details: DoctorCommand.details, run: DoctorCommand.run),
     Command(name: "version", usage: "", summary: "which release this is", run: VersionCommand.run),
+    Command(
+      name: "completion", usage: "bash|zsh|fish", summary: "what a shell needs to complete commands and options",
+      run: CompletionCommand.run),
     Command(name: "help", usage: "[COMMAND]", summary: "about a command", run: HelpCommand.run),
   ]
 }

@@ -31,7 +31,10 @@ enum CommandLineTool {
     case "--help", "-h": return try HelpCommand.run([])
     case "--version", "-V": return try VersionCommand.run([])
     default:
-      let hint = suggestion(for: first, among: Command.all.map(\.name))
+      var hint = suggestion(for: first, among: Command.all.map(\.name))
+      if hint.isEmpty, arguments.contains(where: { $0.contains(0x2F) }) {
+        hint = "; the command comes first: s3mirror mount SOURCE MOUNTPOINT"
+      }
       throw CommandFailure(.usage, "unknown command '\(first)'" + (hint.isEmpty ? "; see 's3mirror help'" : hint))
     }
   }

@@ -15,6 +15,8 @@ enum DoctorCommand {
 
   /// The arguments of a mount that is never made.
   private static func parse(_ arguments: [[UInt8]]) throws(CommandFailure) -> (MountSettings, hasSource: Bool) {
+    // The name of a mount in a configuration file says it all.
+    if case .mount(let settings)? = try? parseMountArguments(arguments) { return (settings, true) }
     let point = Array("/".utf8)
     do throws(CommandFailure) {
       if case .mount(let settings) = try parseMountArguments(arguments + [point]) { return (settings, true) }

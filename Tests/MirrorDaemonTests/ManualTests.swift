@@ -1,5 +1,6 @@
 import MirrorDaemon
 import MirrorPlatform
+import TestSupport
 import Testing
 
 /// The manual is checked against the tables that the program reads.
@@ -28,6 +29,17 @@ struct ManualTests {
         items.first { $0 == ".It Fl Fl \(option.name)" || $0.hasPrefix(".It Fl Fl \(option.name) ") })
       #expect(item.contains("Ar ") == (option.placeholder != nil), "\(item)")
     }
+  }
+
+  @Test func `every command is in the manual, and no other`() async throws {
+    let documented = lines.filter { $0.hasPrefix(".Ss ") }.map { String($0.dropFirst(4)) }
+    let fixture = try MountFixture("bucket", endpoint: "http://127.0.0.1:9")
+    let overview = try await fixture.command(["help"]).output
+    let commands = overview.split(separator: "\n").filter { $0.hasPrefix("  ") }.compactMap {
+      $0.split(separator: " ").first.map(String.init)
+    }
+    #expect(documented.sorted() == commands.filter { $0 != "help" && $0 != "version" }.sorted())
+    for command in commands { #expect(lines.contains { $0.hasPrefix(".Cm \(command)") }, "\(command) in SYNOPSIS") }
   }
 
   @Test func `every exit code is in the manual`() throws {

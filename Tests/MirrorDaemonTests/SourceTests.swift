@@ -20,7 +20,8 @@ struct SourceTests {
   }
 
   @Test(arguments: [
-    ("", "name is missing"), ("s3://", "name is missing"), ("/etc", "name is missing"), ("B_Up", "upper-case"),
+    ("", "name is missing"), ("s3://", "name is missing"), ("/etc", "SOURCE, a bucket, comes first"),
+    ("B_Up", "upper-case"),
     ("My-Bucket", "is it 'my-bucket'?"), ("a_b", "lower-case letters, digits"), ("bucket.", "begins and ends"),
     ("a..b", "'..'"), ("10.0.0.1", "IP address"), ("https://host/bucket", "--endpoint-url"),
     ("gs://bucket", "only s3://"), ("arn:aws:s3", "not the ARN of"),

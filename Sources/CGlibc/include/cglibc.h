@@ -33,6 +33,8 @@ int cglibc_local_listen(const char *path);
 int cglibc_local_accept(int fd);
 /// A connection to a Unix socket, or -1 and errno.
 int cglibc_local_connect(const char *path);
+/// Sends one datagram to a Unix socket; a name that begins with '@' is an abstract one. 0, or -1 and errno.
+int cglibc_datagram(const char *path, const void *bytes, size_t count);
 /// The user at the other end (SO_PEERCRED), or -1.
 int64_t cglibc_peer_user(int fd);
 /// The process at the other end (SO_PEERCRED), or -1.
