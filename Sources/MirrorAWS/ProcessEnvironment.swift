@@ -2,15 +2,17 @@
 import MirrorPlatform
 
 public enum ProcessEnvironment {
-  /// What the process was started with (/proc/self/environ); empty where that can't be read.
+  /// What the process was started with (/proc/self/environ), and a HOME, which services and mounts at boot don't get:
+  /// that of the password database.
   public static func read() -> [String: String] {
-    guard let bytes = try? FileSystem.read("/proc/self/environ") else { return [:] }
+    let bytes = (try? FileSystem.read("/proc/self/environ")) ?? []
     var values: [String: String] = [:]
     for entry in bytes.split(separator: 0) {
       guard let equals = entry.firstIndex(of: 0x3D) else { continue }
       let name = String(decoding: entry[..<equals], as: UTF8.self)
       values[name] = String(decoding: entry[entry.index(after: equals)...], as: UTF8.self)
     }
+    if values["HOME"]?.isEmpty ?? true { values["HOME"] = ThisProcess.home }
     return values
   }
 }
