@@ -9,8 +9,10 @@ extension ObjectMetadata {
     let tag = head.bytes("etag").flatMap { EntityTag(usable: $0) }
     let modified = head.text("last-modified").flatMap { Timestamp(httpDate: $0)?.seconds }
     self.init(
-      revision: ObjectRevision(etag: tag, size: size, modified: modified),
-      versionID: head.text("x-amz-version-id").flatMap { $0 == "null" || $0.isEmpty ? nil : $0 },
+      revision: ObjectRevision(
+        etag: tag, size: size, modified: modified,
+        // "null" names whatever was written while the bucket kept no versions: such a one may be overwritten.
+        version: head.text("x-amz-version-id").flatMap { $0 == "null" || $0.isEmpty ? nil : $0 }),
       storageClass: head.text("x-amz-storage-class"), contentType: head.text("content-type"),
       caching: CachingFields(head), checksums: isPart ? [:] : Self.checksums(head),
       etagIsMD5: tag?.md5 != nil && Self.mayBeMD5(head))

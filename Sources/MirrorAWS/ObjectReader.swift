@@ -48,7 +48,8 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
     switch Self.extent(of: answer, asked: request.range) {
     case .failure(let fault): return end(.fault(.malformedResponse, fault.message))
     case .success(let extent):
-      let metadata = ObjectMetadata(answer, size: extent.size, isPart: extent.isPart)
+      var metadata = ObjectMetadata(answer, size: extent.size, isPart: extent.isPart)
+      if let version = request.version { metadata.revision.version = version }
       let length = extent.end - extent.start
       if request.condition != .none, !metadata.revision.isIdentified {
         // A server that gave a tag gives it again; a portal in between does not.

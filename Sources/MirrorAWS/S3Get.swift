@@ -11,6 +11,7 @@ extension S3Store {
     if let outcome = try await unchanged(request) { return outcome }
     var question = question("GetObject", .get, key: request.key, deadline: request.deadline)
     try question.checkKey()
+    question.ask(for: request.version)
     question.headers.append(HTTPField("x-amz-checksum-mode", "ENABLED"))
     question.isFresh = proof.takeSuspect(request.key)
     question.isBulk = request.range.map { ($0.end ?? .max) - $0.start >= Self.bulkSize } ?? false
@@ -23,6 +24,8 @@ extension S3Store {
     switch request.condition {
     case .none: break
     case .ifNoneMatch(let tag): question.headers.append(HTTPField("If-None-Match", tag.field))
+    // A version never changes, and not every server compares the tag of the one that is meant.
+    case .ifMatch where request.version != nil: break
     case .ifMatch(let tag): question.headers.append(HTTPField("If-Match", tag.field))
     }
     let broken = request.range.flatMap { proof.takeBroken(request.key, at: $0.start) }
@@ -38,7 +41,7 @@ extension S3Store {
   /// Where the server would send an unchanged object again, a HEAD asks first.
   private func unchanged(_ request: GetRequest) async throws(StoreError) -> GetOutcome? {
     guard case .ifNoneMatch(let tag) = request.condition, site.ignoresNoneMatch else { return nil }
-    let known = try await head(HeadRequest(key: request.key, deadline: request.deadline))
+    let known = try await head(HeadRequest(key: request.key, version: request.version, deadline: request.deadline))
     if known.revision.etag == tag { return .notModified(modified: known.revision.modified, caching: known.caching) }
     try await Allowance.current?.again()
     return nil

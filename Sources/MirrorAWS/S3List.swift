@@ -5,6 +5,7 @@ public import MirrorStore
 
 extension S3Store {
   public func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
+    if request.ofVersions { return try await versions(request) }
     var question = question("ListObjectsV2", .list, key: nil, deadline: request.deadline)
     question.subject += "/\(request.prefix)"
     question.listed = request.prefix

@@ -9,6 +9,7 @@ final class S3Site: Sendable {
     var clockOffset: Duration = .zero
     var listsByMarker = false
     var ignoresNoneMatch = false
+    var keepsVersions = false
   }
   private let state: Mutex<State>
 
@@ -27,6 +28,11 @@ final class S3Site: Sendable {
   var listsByMarker: Bool {
     get { state.withLock { $0.listsByMarker } }
     set { state.withLock { $0.listsByMarker = newValue } }
+  }
+  /// Versioning was switched on for the bucket, or nobody can tell.
+  var keepsVersions: Bool {
+    get { state.withLock { $0.keepsVersions } }
+    set { state.withLock { $0.keepsVersions = newValue } }
   }
   /// If-None-Match is not heeded: an object that has not changed is sent again.
   var ignoresNoneMatch: Bool {

@@ -42,13 +42,16 @@ public final class S3Store: ObjectStore {
   public var bucket: String { configuration.bucket }
 
   public func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
-    let question = question("HeadObject", .head, key: request.key, deadline: request.deadline)
+    var question = question("HeadObject", .head, key: request.key, deadline: request.deadline)
     try question.checkKey()
+    question.ask(for: request.version)
     let head = try await ask(question, reader: NoBody())
     guard head.status == 200, let size = head.contentLength else {
       throw question.malformed("the answer has no length", head)
     }
-    return ObjectMetadata(head, size: size, isPart: false)
+    var metadata = ObjectMetadata(head, size: size, isPart: false)
+    if let version = request.version { metadata.revision.version = version }
+    return metadata
   }
 
   public func probe(deadline: Instant?) async throws(StoreError) {
@@ -69,6 +72,11 @@ public final class S3Store: ObjectStore {
 }
 
 extension Question {
+  /// Nil: the current version.
+  mutating func ask(for version: String?) {
+    if let version { query.append(("versionId", Array(version.utf8))) }
+  }
+
   /// An empty key would ask the bucket itself.
   func checkKey() throws(StoreError) {
     if key?.bytes.isEmpty ?? true { throw fault(.invalidRequest, "an empty key") }

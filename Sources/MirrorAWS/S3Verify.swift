@@ -129,7 +129,7 @@ extension S3Store {
     var question = question
     question.isFresh = true
     question.headers.removeAll { ["Range", "If-None-Match", "If-Match"].contains($0.name) }
-    var request = GetRequest(key: key)
+    var request = GetRequest(key: key, version: object.revision.version)
     if !object.isWhole {
       request.range = ByteRange(object.start, object.end)
       question.headers.append(HTTPField("Range", "bytes=\(object.start)-\(object.end - 1)"))

@@ -42,7 +42,7 @@ extension CatalogueStore {
     query.bind(4, row.metadata.revision)
     query.bind(7, text: row.metadata.contentType)
     query.bind(8, text: row.metadata.storageClass)
-    query.bind(9, text: row.metadata.versionID)
+    query.bind(9, text: row.metadata.revision.version)
     query.bind(10, row.bytes)
     query.bind(11, row.isComplete ? 1 : 0)
     query.bind(12, row.used)
@@ -125,13 +125,14 @@ extension CatalogueStore {
 extension Statement {
   /// Reads `BlobRow.columns`.
   func blobRow() -> BlobRow {
-    let revision = revision(3)
+    var revision = revision(3)
+    revision.version = text(8)
     let count = BlockGeometry(size: revision.size).count
     let isComplete = int(10) != 0
     return BlobRow(
       id: int(0), key: ObjectKey(bytes(1) + bytes(2)),
       metadata: ObjectMetadata(
-        revision: revision, versionID: text(8), storageClass: text(7), contentType: text(6)),
+        revision: revision, storageClass: text(7), contentType: text(6)),
       bytes: int(9), blocks: isComplete ? BlockMap(count: count, full: true) : BlockMap(bytes: bytes(14), count: count),
       digests: decodeDigests(bytes(15)), used: int(11), era: int(12), written: int(13))
   }

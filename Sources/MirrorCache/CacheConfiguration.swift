@@ -9,14 +9,18 @@ public struct CacheConfiguration: Sendable {
   public var bucket: String
   /// The part of the bucket that is mirrored; empty for all of it.
   public var prefix: ObjectKey
+  /// The time that a view of the past shows (RFC 3339); nil: the present.
+  public var view: String?
   /// Bytes on disk that all copies together may take.
   public var limit: Int64
   /// Bytes of the file system that stay free for others.
   public var minimumFree: Int64
 
   public init(
-    root: String, endpoint: String, bucket: String, prefix: ObjectKey, limit: Int64, minimumFree: Int64 = 0
+    root: String, endpoint: String, bucket: String, prefix: ObjectKey, view: String? = nil, limit: Int64,
+    minimumFree: Int64 = 0
   ) {
+    self.view = view
     self.root = root
     self.endpoint = endpoint
     self.bucket = bucket

@@ -54,7 +54,8 @@ extension CatalogueStore {
     let query = try statement(.findObject)
     bind(query, key)
     guard try query.step() else { return nil }
-    let (revision, storageClass, validated, said) = (query.revision(0), query.text(3), query.int(4), query.text(5))
+    let revision = query.revision(0, version: 6)
+    let (storageClass, validated, said) = (query.text(3), query.int(4), query.text(5))
     query.reset()
     let hasBlob = try blobRows(key).contains { $0.metadata.revision.sameBytes(as: revision) }
     return CatalogueObject(
@@ -70,11 +71,13 @@ extension CatalogueStore {
     bind(find, key)
     var before: ObjectRevision?
     if try find.step() {
-      let found = find.revision(0)
+      let found = find.revision(0, version: 6)
       let sameClass = find.text(3) == storageClass
       find.reset()
-      // The common case of a listing: nothing moved but the time.
-      if found == revision && sameClass {
+      // The common case of a listing, which names no version: nothing moved but the time.
+      var seen = revision
+      seen.version = revision.version ?? found.version
+      if found == seen && sameClass {
         try validate(key, validated)
         return false
       }
@@ -89,6 +92,7 @@ extension CatalogueStore {
     query.bind(7, validated.milliseconds)
     let isAnother = before.map { !$0.sameBytes(as: revision) } ?? false
     query.bind(8, isAnother ? 0 : 1)
+    query.bind(9, text: revision.version)
     try query.run()
     return isAnother
   }
@@ -156,7 +160,7 @@ extension CatalogueStore {
     query.bind(1, directory.bytes[...])
     while try query.step() {
       let name = query.bytes(5)
-      let revision = query.revision(0)
+      let revision = query.revision(0, version: 7)
       let hasBlob = copies[name]?.contains { $0.sameBytes(as: revision) } ?? false
       objects.append(
         CatalogueObject(
@@ -193,8 +197,10 @@ extension Statement {
     bind(index + 2, revision.modified)
   }
 
-  func revision(_ column: Int32) -> ObjectRevision {
-    ObjectRevision(etag: tag(column), size: int(column + 1), modified: optionalInt(column + 2))
+  func revision(_ column: Int32, version: Int32? = nil) -> ObjectRevision {
+    ObjectRevision(
+      etag: tag(column), size: int(column + 1), modified: optionalInt(column + 2), version: version.flatMap { text($0) }
+    )
   }
 
   private func tag(_ column: Int32) -> EntityTag? {

@@ -2,7 +2,7 @@
 import MirrorStore
 
 enum Schema {
-  static let version: Int64 = 4
+  static let version: Int64 = 5
 
   /// For each connection that writes. The page cache is small: what is hot lies in memory above.
   static let settings = """
@@ -15,12 +15,13 @@ enum Schema {
 
   /// ETags that have the form of an MD5 are blobs of 16 bytes, others are text as received. Times of the origin are
   /// seconds, others milliseconds, `written` (the blob file's time when the row was made) nanoseconds. `said` is what an
-  /// answer for the object itself said of its freshness, empty for nothing, NULL where no answer was kept.
+  /// answer for the object itself said of its freshness, empty for nothing, NULL where no answer was kept; `posix` the
+  /// same for what it said of owner, mode and time.
   static let tables = """
     CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE objects(
       parent BLOB NOT NULL, name BLOB NOT NULL, etag, size INTEGER NOT NULL, modified INTEGER, storage_class TEXT,
-      validated INTEGER NOT NULL, said TEXT, PRIMARY KEY(parent, name)) WITHOUT ROWID;
+      validated INTEGER NOT NULL, said TEXT, version_id TEXT, posix TEXT, PRIMARY KEY(parent, name)) WITHOUT ROWID;
     CREATE TABLE directories(key BLOB PRIMARY KEY, parent BLOB, listed INTEGER) WITHOUT ROWID;
     CREATE INDEX directories_parent ON directories(parent);
     CREATE TABLE blobs(
@@ -50,10 +51,12 @@ enum Schema {
     CREATE TABLE prices(name TEXT PRIMARY KEY, usd TEXT NOT NULL) WITHOUT ROWID;
     """
 
-  /// From version 1, whose ledger knew sums by day, 2, which did not know what objects say of their freshness, or 3,
-  /// which did not remember absent names.
+  /// From version 1, whose ledger knew sums by day, 2, which did not know what objects say of their freshness, 3, which
+  /// did not remember absent names, or 4, which knew neither versions nor owners of objects.
   static func upgrade(from version: Int64) -> String {
-    (version < 2 ? ledgerUpgrade : "") + (version < 3 ? "ALTER TABLE objects ADD COLUMN said TEXT;" : "") + absences
+    (version < 2 ? ledgerUpgrade : "") + (version < 3 ? "ALTER TABLE objects ADD COLUMN said TEXT;" : "")
+      + (version < 4 ? absences : "")
+      + "ALTER TABLE objects ADD COLUMN version_id TEXT; ALTER TABLE objects ADD COLUMN posix TEXT;"
   }
 
   private static let ledgerUpgrade = """
@@ -126,7 +129,7 @@ enum Query: Int, CaseIterable {
     case .getMeta: "SELECT value FROM meta WHERE name = ?1"
     case .putMeta: "INSERT OR REPLACE INTO meta VALUES(?1, ?2)"
     case .findObject:
-      "SELECT etag, size, modified, storage_class, validated, said FROM objects WHERE parent = ?1 AND name = ?2"
+      "SELECT etag, size, modified, storage_class, validated, said, version_id, posix FROM objects WHERE parent = ?1 AND name = ?2"
     case .namesIn: "SELECT name FROM objects WHERE parent = ?1"
     case .staleObjects:
       """
@@ -136,15 +139,17 @@ enum Query: Int, CaseIterable {
     case .staleDirectories: "UPDATE directories SET listed = 0 WHERE key >= ?1 AND (?2 IS NULL OR key < ?2)"
     case .putObject:
       """
-      INSERT INTO objects VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL) ON CONFLICT(parent, name) DO UPDATE SET
-      etag = ?3, size = ?4, modified = ?5, storage_class = ?6, validated = ?7, said = CASE ?8 WHEN 1 THEN said END
+      INSERT INTO objects VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?9, NULL) ON CONFLICT(parent, name) DO UPDATE SET
+      etag = ?3, size = ?4, modified = ?5, storage_class = ?6, validated = ?7, said = CASE ?8 WHEN 1 THEN said END,
+      version_id = CASE ?8 WHEN 1 THEN COALESCE(?9, version_id) ELSE ?9 END,
+      posix = CASE WHEN ?8 = 1 AND modified IS ?5 THEN posix END
       """
     case .saidOfObject: "UPDATE objects SET said = ?3 WHERE parent = ?1 AND name = ?2"
     case .validateObject: "UPDATE objects SET validated = ?3 WHERE parent = ?1 AND name = ?2"
     case .removeObject: "DELETE FROM objects WHERE parent = ?1 AND name = ?2"
     case .removeObjectsBelow: "DELETE FROM objects WHERE parent >= ?1 AND (?2 IS NULL OR parent < ?2)"
     case .objectsIn:
-      "SELECT etag, size, modified, storage_class, validated, name, said FROM objects WHERE parent = ?1 ORDER BY name"
+      "SELECT etag, size, modified, storage_class, validated, name, said, version_id, posix FROM objects WHERE parent = ?1 ORDER BY name"
     case .findDirectory: "SELECT listed FROM directories WHERE key = ?1"
     case .putDirectory:
       "INSERT INTO directories VALUES(?1, ?2, ?3) ON CONFLICT(key) DO UPDATE SET listed = COALESCE(?3, listed)"

@@ -2,25 +2,31 @@ import MirrorPlatform
 // What a cached source is called: in the file that says so, and in the name of its directory.
 public import MirrorStore
 
-/// An endpoint, a bucket and a part of it.
+/// An endpoint, a bucket and a part of it, perhaps as it was at a time.
 public struct SourceIdentity: Hashable, Sendable {
   public let endpoint: String
   public let bucket: String
   public let prefix: ObjectKey
+  /// RFC 3339; nil: the present.
+  public let view: String?
 
-  public init(endpoint: String, bucket: String, prefix: ObjectKey) {
+  public init(endpoint: String, bucket: String, prefix: ObjectKey, view: String? = nil) {
+    self.view = view
     self.endpoint = endpoint
     self.bucket = bucket
     self.prefix = prefix
   }
 
   init(_ configuration: CacheConfiguration) {
-    self.init(endpoint: configuration.endpoint, bucket: configuration.bucket, prefix: configuration.prefix)
+    self.init(
+      endpoint: configuration.endpoint, bucket: configuration.bucket, prefix: configuration.prefix,
+      view: configuration.view)
   }
 
   /// One `name=value` a line, values percent-encoded.
   var encoded: [UInt8] {
-    let fields = [("endpoint", Array(endpoint.utf8)), ("bucket", Array(bucket.utf8)), ("prefix", prefix.bytes)]
+    var fields = [("endpoint", Array(endpoint.utf8)), ("bucket", Array(bucket.utf8)), ("prefix", prefix.bytes)]
+    if let view { fields.append(("at", Array(view.utf8))) }
     let lines = fields.map { "\($0.0)=\(percentEncoded($0.1, keepingSlash: true))\n" }
     return Array(lines.joined().utf8)
   }
@@ -37,7 +43,7 @@ public struct SourceIdentity: Hashable, Sendable {
     }
     self.init(
       endpoint: String(decoding: endpoint, as: UTF8.self), bucket: String(decoding: bucket, as: UTF8.self),
-      prefix: ObjectKey(prefix))
+      prefix: ObjectKey(prefix), view: values["at"].map { String(decoding: $0, as: UTF8.self) })
   }
 
   init?(path: String) {
@@ -49,7 +55,8 @@ public struct SourceIdentity: Hashable, Sendable {
   var directoryName: String {
     let host = endpoint.split(separator: "/").last.map(String.init) ?? endpoint
     var readable: [UInt8] = []
-    for byte in Array("\(bucket)_".utf8) + prefix.bytes + Array("_\(host)".utf8) where readable.count < 80 {
+    for byte in Array("\(bucket)_\(view.map { "\($0)_" } ?? "")".utf8) + prefix.bytes + Array("_\(host)".utf8)
+    where readable.count < 80 {
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E: readable.append(byte)
       default: if readable.last != 0x5F { readable.append(0x5F) }

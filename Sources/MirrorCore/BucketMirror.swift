@@ -12,11 +12,14 @@ public struct MirrorConfiguration: Sendable {
   public var offline: Bool
   /// Objects up to this size are fetched whole, larger ones in requests of at most this size.
   public var partSize: Int64
+  /// The store shows what once was: content is asked for by its version.
+  public var isPast: Bool
 
   public init(
     prefix: ObjectKey = ObjectKey(""), rules: FreshnessRules = FreshnessRules(), offline: Bool = false,
-    partSize: Int64 = 8 << 20
+    partSize: Int64 = 8 << 20, isPast: Bool = false
   ) {
+    self.isPast = isPast
     self.prefix = prefix
     self.rules = rules
     self.offline = offline
@@ -104,7 +107,8 @@ public final class BucketMirror: FileTree {
     self.clock = clock
     self.log = log
     sources = FileSources(
-      store: self.store, cache: cache, log: log, clock: clock, partSize: configuration.partSize)
+      store: self.store, cache: cache, log: log, clock: clock, partSize: configuration.partSize,
+      isPast: configuration.isPast)
     state = Mutex(State(namespace: Namespace(prefix: configuration.prefix, rules: configuration.rules)))
   }
 
@@ -173,6 +177,6 @@ public final class BucketMirror: FileTree {
       Task { [cache] in if let blob = await cache.blob(key, revision) { cache.retire(blob) } }
     }
     // Copies that no file object holds are let go by the catalogue, which was told of the change.
-    for file in retired { file.retire() }
+    for file in retired { file.supersede() }
   }
 }

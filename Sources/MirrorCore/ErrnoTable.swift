@@ -9,7 +9,7 @@ extension StoreError {
     case .accessDenied, .archived, .credentials, .clockSkew: .accessDenied
     case .preconditionFailed: .stale
     case .noSuchBucket, .rangeNotSatisfiable, .invalidRequest, .unreachable, .tls, .timeout, .throttled, .serverError,
-      .malformedResponse, .interrupted, .checksumMismatch, .wrongRegion, .overBudget, .cancelled:
+      .malformedResponse, .interrupted, .checksumMismatch, .wrongRegion, .overBudget, .cancelled, .unversioned:
       .inputOutput
     }
   }

@@ -43,16 +43,26 @@ final class FetchRun: ObjectSink {
     var attempt = 1
     while true {
       let start = writer.position
-      state.withLock { $0.asked = file.sources.clock.now() }
+      let version = file.askedVersion
+      state.withLock {
+        $0.asked = file.sources.clock.now()
+        $0.mismatch = false
+      }
       do throws(StoreError) {
         _ = try await file.sources.store.get(
           GetRequest(
-            key: file.key,
+            key: file.key, version: version,
             range: start == 0 && range.upperBound >= file.revision.size ? nil : ByteRange(start, range.upperBound),
             condition: file.revision.condition, deadline: file.sources.clock.now() + BucketMirror.deadline,
             purpose: errand == nil ? .content : .ahead), into: self)
+        if version == nil, state.withLock({ $0.mismatch }), file.turnsToVersion() { continue }
         return end(nil)
       } catch {
+        if version == nil, error.meansGone, file.turnsToVersion() { continue }
+        if version != nil, file.sources.versions.isRefusal(error) {
+          state.withLock { $0.mismatch = true }
+          return end(nil)
+        }
         errand?.note(error)
         // A block is progress; a few bytes at the price of a request are not.
         let progressed = writer.position - start >= Blob.blockSize
@@ -104,7 +114,8 @@ final class FetchRun: ObjectSink {
       $0.mismatch = !matches
       return $0.asked
     }
-    if matches, let asked { file.owner?.fileTold(file, head.metadata.caching, asked: asked) }
+    if matches { file.noteVersion(head.revision.version) }
+    if matches, let asked { file.owner?.fileTold(file, head.metadata, asked: asked) }
     if matches { file.bodyBegins(self, isHeld: head.isVerifiable) }
     return matches && head.start <= writer.position
   }
@@ -139,7 +150,13 @@ extension ObjectHead {
 final class BufferSink: ObjectSink {
   private let revision: ObjectRevision
   private let range: Range<Int64>
-  private let state = Mutex<(bytes: [UInt8], position: Int64, matches: Bool)>(([], 0, false))
+  private struct State {
+    var bytes: [UInt8] = []
+    var position: Int64 = 0
+    var matches = false
+    var version: String?
+  }
+  private let state = Mutex(State())
 
   init(expecting revision: ObjectRevision, _ range: Range<Int64>) {
     self.revision = revision
@@ -148,10 +165,14 @@ final class BufferSink: ObjectSink {
 
   /// The range, whole; nil when another revision answered.
   var bytes: [UInt8]? { state.withLock { $0.matches && $0.bytes.count == range.count ? $0.bytes : nil } }
+  /// That of the revision that answered, if it was named.
+  var version: String? { state.withLock { $0.version } }
 
   func begin(_ head: ObjectHead) -> Bool {
     let matches = head.revision.sameBytes(as: revision) && head.start <= range.lowerBound
-    state.withLock { $0 = ([], head.start, matches) }
+    state.withLock {
+      $0 = State(position: head.start, matches: matches, version: matches ? head.revision.version : nil)
+    }
     return matches
   }
 

@@ -80,7 +80,9 @@ extension MirroredFile {
   func openBlob() async {
     var blob = await sources.cache.blob(key, revision)
     if blob == nil, revision.size <= sources.cache.usage().limit {
-      blob = try? sources.cache.makeBlob(key, ObjectMetadata(revision: revision))
+      var known = revision
+      known.version = version
+      blob = try? sources.cache.makeBlob(key, ObjectMetadata(revision: known))
     }
     adopt(blob)
     if blob?.isComplete == true { owner?.fileComplete(self) }
@@ -120,13 +122,18 @@ extension MirroredFile {
 
   /// One read without the cache; a damaged answer is asked for once more.
   func readThrough(_ read: Waiting, isAgain: Bool = false) async {
+    let version = askedVersion
     let buffer = BufferSink(expecting: revision, read.range)
     do throws(StoreError) {
       _ = try await sources.store.get(
         GetRequest(
-          key: key, range: ByteRange(read.range.lowerBound, read.range.upperBound),
+          key: key, version: version, range: ByteRange(read.range.lowerBound, read.range.upperBound),
           condition: revision.condition, deadline: sources.clock.now() + BucketMirror.deadline), into: buffer)
-      if let bytes = buffer.bytes { return read.reply(.bytes(bytes)) }
+      if let bytes = buffer.bytes {
+        noteVersion(buffer.version)
+        return read.reply(.bytes(bytes))
+      }
+      if version == nil, turnsToVersion() { return await readThrough(read, isAgain: isAgain) }
       read.reply(.failed(.stale))
       owner?.revisionGone(self)
     } catch {
@@ -134,7 +141,8 @@ extension MirroredFile {
         sources.log.error("a corrupted body was thrown away: \(error)")
         if !isAgain { return await readThrough(read, isAgain: true) }
       }
-      let gone = error.meansGone
+      if version == nil, error.meansGone, turnsToVersion() { return await readThrough(read, isAgain: isAgain) }
+      let gone = error.meansGone || version != nil && sources.versions.isRefusal(error)
       read.reply(.failed(gone ? .stale : error.errno))
       if gone { owner?.revisionGone(self) }
     }

@@ -11,18 +11,20 @@ final class FileSources: Sendable {
   let log: Log
   let clock: any Clock
   let partSize: Int64
+  let versions: VersionAccess
   /// Answers readers away from the transfer thread.
   let replies = WorkQueue(name: "reply", threads: 2)
 
   /// Made when first needed.
   private let checks = Mutex<WorkQueue?>(nil)
 
-  init(store: any ObjectStore, cache: Cache, log: Log, clock: any Clock, partSize: Int64) {
+  init(store: any ObjectStore, cache: Cache, log: Log, clock: any Clock, partSize: Int64, isPast: Bool = false) {
     self.store = store
     self.cache = cache
     self.log = log
     self.clock = clock
     self.partSize = partSize
+    versions = VersionAccess(always: isPast, log: log)
   }
 
   /// Has every block of a copy checked that needs it, in the background.
@@ -40,8 +42,8 @@ final class FileSources: Sendable {
 protocol FileOwner: AnyObject, Sendable {
   /// The revision is gone from the bucket: its name must be asked for again.
   func revisionGone(_ file: MirroredFile)
-  /// An answer for it came, and says this of its freshness.
-  func fileTold(_ file: MirroredFile, _ fields: CachingFields, asked: Instant)
+  /// An answer for it came, and says this of it.
+  func fileTold(_ file: MirroredFile, _ metadata: ObjectMetadata, asked: Instant)
   /// The first of its bytes come from the origin.
   func fileFetched(_ file: MirroredFile)
   /// Every byte is here.

@@ -85,6 +85,14 @@ public struct FreshnessRules: Sendable {
     fallback = FreshnessRule(lifetime.description, nil, lifetime)
   }
 
+  /// For what can't change any more.
+  public static var unending: FreshnessRules {
+    var rules = FreshnessRules()
+    rules.fallback = FreshnessRule(Lifetime.forever.description, nil, .forever)
+    rules.negative = Lifetime.unending
+    return rules
+  }
+
   public var `default`: Lifetime { fallback.lifetime }
 
   /// Whether a rule as it is written is for all paths; nil where it can't be read.

@@ -22,7 +22,7 @@ extension BucketMirror {
       switch name {
       case "user.s3.key": facts.key.bytes
       case "user.s3.etag": facts.revision.etag.map { Array($0.description.utf8) }
-      case "user.s3.version-id": metadata?.versionID.map { Array($0.utf8) }
+      case "user.s3.version-id": (facts.revision.version ?? file?.version).map { Array($0.utf8) }
       case "user.s3.storage-class": Array((metadata?.storageClass ?? facts.storageClass).utf8)
       case "user.s3.content-type": metadata?.contentType.map { Array($0.utf8) }
       case "user.s3mirror.state": Array(facts.state.utf8)
@@ -51,7 +51,8 @@ extension BucketMirror {
       case .file:
         let (directory, slot) = (Int(node.directory), Int(node.slot))
         let entry = state.namespace.directories[directory].table[slot]
-        var facts = Facts(key: state.namespace.key(directory, slot), revision: entry.revision)
+        var facts = Facts(
+          key: state.namespace.key(directory, slot), revision: state.namespace.revision(directory, slot))
         facts.storageClass = state.namespace.storageClass(entry)
         facts.state = state.namespace.isFresh(directory, slot, now) ? "fresh" : offline ? "offline" : "stale"
         if entry.validated != .distantPast {

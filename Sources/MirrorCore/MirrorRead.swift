@@ -31,7 +31,7 @@ extension BucketMirror: FileOwner {
         let file = MirroredFile(
           id: FileID(Int(place.directory), Int(place.slot)), key: old.key, revision: old.revision, sources: sources,
           owner: self)
-        file.retire()
+        file.supersede()
         state.superseded[index] = file
         return .success((file, []))
       case .free: return .failure(.stale)

@@ -30,6 +30,10 @@ final class MirroredFile: Sendable {
     var readAhead = ReadAheadPolicy()
     var wanted: [Range<Int64>] = []
     var isGone = false
+    /// The id of the revision's version, once an answer named it.
+    var version: String?
+    /// Another revision is current by now.
+    var isReplaced = false
     var isRetired = false
     /// Runs whose bodies are checked at their ends: until then their bytes are not shown.
     var held: [ObjectIdentifier: Range<Int64>] = [:]
@@ -46,7 +50,7 @@ final class MirroredFile: Sendable {
   let revision: ObjectRevision
   let sources: FileSources
   weak let owner: (any FileOwner)?
-  let state = Mutex(State())
+  let state: Mutex<State>
 
   init(id: FileID, key: ObjectKey, revision: ObjectRevision, sources: FileSources, owner: any FileOwner) {
     self.owner = owner
@@ -54,6 +58,7 @@ final class MirroredFile: Sendable {
     self.key = key
     self.revision = revision
     self.sources = sources
+    state = Mutex(State(version: revision.version))
   }
 
   deinit { state.withLock { $0.blob }?.release() }

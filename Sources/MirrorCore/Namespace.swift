@@ -48,6 +48,8 @@ struct Namespace {
   var nodes = NodeTable()
   /// What objects said of their own freshness, of the few that say something. See `NamespaceFreshness.swift`.
   var stated: [FileID: StatedFreshness] = [:]
+  /// Versions of current revisions, where an answer named one. See `NamespaceVersions.swift`.
+  var versions: [FileID: String] = [:]
   /// Names known to be absent, until when.
   private(set) var absent: [NameID: Instant] = [:]
   private(set) var hidden: [ObjectKey: KeyName.HiddenReason] = [:]
@@ -136,7 +138,8 @@ struct Namespace {
     let entry = directories[directory].table[slot]
     let listed = sighting == .listing
     let revision =
-      listed && listedTagsDiffer ? ObjectRevision(etag: nil, size: seen.size, modified: seen.modified) : seen
+      listed && listedTagsDiffer
+      ? ObjectRevision(etag: nil, size: seen.size, modified: seen.modified, version: seen.version) : seen
     switch entry.kind {
     case .directory:
       hide(key(directory, slot), .shadowed)
@@ -164,6 +167,7 @@ struct Namespace {
       // Of a revision never seen before the cache holds nothing; of a name first seen it may.
       $0.recalled = recalled
     }
+    if let version = revision.version { versions[FileID(directory, slot)] = version }
     directories[directory].holds.files = true
     if sighting != .catalogue {
       effects.changes.append(
@@ -188,10 +192,11 @@ struct Namespace {
       return entry.revision != old
     }
     let entry = directories[directory].table[slot]
-    if moved {
+    if noteVersion(directory, slot, seen?.version) || moved {
       effects.changes.append(
         .object(
-          key(directory, slot), entry.revision, storageClass: storageClass(entry), validated: effects.wall(vouched)))
+          key(directory, slot), revision(directory, slot), storageClass: storageClass(entry),
+          validated: effects.wall(vouched)))
     } else if confirmed {
       effects.changes.append(.validated([key(directory, slot)], effects.wall(vouched)))
     }
@@ -203,12 +208,14 @@ struct Namespace {
   mutating func supersede(_ directory: Int, _ slot: Int) {
     let entry = directories[directory].table[slot]
     let key = key(directory, slot)
+    let revision = revision(directory, slot)
     directories[directory].table.noteChange()
-    effects.retired.append(Retirement(key: key, revision: entry.revision, file: FileID(directory, slot)))
+    effects.retired.append(Retirement(key: key, revision: revision, file: FileID(directory, slot)))
+    if revision.version != nil { versions[FileID(directory, slot)] = nil }
     if entry.stated == .something { stated[FileID(directory, slot)] = nil }
     guard entry.link != 0 else { return }
     effects.retired[effects.retired.count - 1].node = entry.link
-    nodes.supersede(entry.link, by: SupersededRevision(key: key, revision: entry.revision))
+    nodes.supersede(entry.link, by: SupersededRevision(key: key, revision: revision))
     effects.notices.append(
       .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
     directories[directory].table.update(slot) { $0.link = 0 }

@@ -101,7 +101,7 @@ extension BucketMirror {
   }
 
   /// An answer to a reader came for a revision: it is current, and what it says of its freshness.
-  func fileTold(_ file: MirroredFile, _ fields: CachingFields, asked: Instant) {
+  func fileTold(_ file: MirroredFile, _ metadata: ObjectMetadata, asked: Instant) {
     let unkept = change { state, now -> MirroredFile? in
       let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
       guard state.files[file.id] === file else { return nil }
@@ -109,10 +109,11 @@ extension BucketMirror {
       // Somebody may have said after that question that it is to be asked again.
       let isRenewed = !entry.isExpired && !state.namespace.isFresh(directory, slot, now)
       if isRenewed { state.namespace.freshen(directory, slot, nil, vouched: asked, confirmed: true) }
+      state.namespace.learnVersion(directory, slot, metadata.revision.version)
       // The parts of one object say the same.
       guard isRenewed || entry.stated == .unknown else { return nil }
       let given = state.namespace.lifetime(directory, slot)
-      let unkept = state.noteStated(file.id, fields, asked: asked)
+      let unkept = state.noteStated(file.id, metadata.caching, asked: asked)
       // The kernel was told of the listing's lifetime.
       if state.namespace.lifetime(directory, slot) < given { state.namespace.expireForKernel(directory, slot) }
       return unkept
@@ -127,7 +128,7 @@ extension BucketMirror {
     let (directory, slot) = (Int(id.directory), Int(id.slot))
     let file = MirroredFile(
       id: id, key: state.namespace.key(directory, slot),
-      revision: state.namespace.directories[directory].table[slot].revision, sources: sources, owner: self)
+      revision: state.namespace.revision(directory, slot), sources: sources, owner: self)
     if state.namespace.mayNotKeep(directory, slot) { file.retire() }
     state.files[id] = file
     return file

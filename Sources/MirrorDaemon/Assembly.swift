@@ -51,9 +51,10 @@ struct Assembly: Sendable {
       paid = BudgetedStore(store, purse: purse, ledger: ledger)
       self.purse = purse
     }
+    var asked: any ObjectStore = RetryingStore(paid, policy: origin.retries, clock: clock)
+    if let time = settings.at { asked = PastStore(asked, at: time) }
     mirror = BucketMirror(
-      configuration: settings.mirrorConfiguration,
-      store: RetryingStore(paid, policy: origin.retries, clock: clock), cache: cache,
+      configuration: settings.mirrorConfiguration, store: asked, cache: cache,
       ledger: ledger, clock: clock, log: log)
     keeper = PinKeeper(mirror)
     var options = settings.mountOptions

@@ -63,7 +63,7 @@ struct ControlDesk: Sendable {
 
   private func explain(_ path: [UInt8], _ render: (ExplanationReport) -> String) async -> ControlAnswer {
     guard let explanation = await assembly.mirror.explain(path) else { return unknown(path) }
-    return .text(render(ExplanationReport(explanation, refusal: refusal(of: explanation))))
+    return .text(render(ExplanationReport(explanation, refusal: refusal(of: explanation), view: settings.view)))
   }
 
   /// What the budget has against the request that is explained, and what a program sees then.

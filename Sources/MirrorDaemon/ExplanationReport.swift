@@ -7,23 +7,27 @@ public struct ExplanationReport: Sendable {
   private let explanation: Explanation
   /// Why the budget would not let the next request through; nil: it would.
   private let refusal: String?
+  /// The time that the mount shows, RFC 3339; nil: the present.
+  private let view: String?
 
-  public init(_ explanation: Explanation, refusal: String? = nil) {
+  public init(_ explanation: Explanation, refusal: String? = nil, view: String? = nil) {
+    self.view = view
     self.explanation = explanation
     self.refusal = refusal
   }
 
   var json: JSON {
-    .object([
-      keyMember(explanation.key), ("verdict", .string(explanation.verdict.rawValue)),
-      ("rule", .string(explanation.rule)), ("said", explanation.said.map { .string($0) } ?? .null),
-      ("lifetime", .decimal(explanation.lifetime.secondsValue, places: 3)),
-      ("age", explanation.age.map { .decimal($0.secondsValue, places: 3) } ?? .null),
-      ("size", explanation.size.map { .int($0) } ?? .null),
-      ("etag", explanation.etag.map { .string($0.description) } ?? .null), ("cached", .bool(explanation.isCached)),
-      ("nextRequest", explanation.nextRequest.map { .string($0) } ?? .null),
-      ("nextCost", .decimal(explanation.nextCost, places: 7)), ("refusal", refusal.map { .string($0) } ?? .null),
-    ])
+    .object(
+      (view.map { [("at", .string($0))] } ?? []) + [
+        keyMember(explanation.key), ("verdict", .string(explanation.verdict.rawValue)),
+        ("rule", .string(explanation.rule)), ("said", explanation.said.map { .string($0) } ?? .null),
+        ("lifetime", .decimal(explanation.lifetime.secondsValue, places: 3)),
+        ("age", explanation.age.map { .decimal($0.secondsValue, places: 3) } ?? .null),
+        ("size", explanation.size.map { .int($0) } ?? .null),
+        ("etag", explanation.etag.map { .string($0.description) } ?? .null), ("cached", .bool(explanation.isCached)),
+        ("nextRequest", explanation.nextRequest.map { .string($0) } ?? .null),
+        ("nextCost", .decimal(explanation.nextCost, places: 7)), ("refusal", refusal.map { .string($0) } ?? .null),
+      ])
   }
 
   var text: String {
@@ -35,6 +39,7 @@ public struct ExplanationReport: Sendable {
       ("key", quoted(explanation.key.description)), ("verdict", explanation.verdict.rawValue),
       ("rule", explanation.rule),
     ]
+    if let view { rows.append(("shown", "as it was at \(view)")) }
     if let said = explanation.said { rows.append(("object", said.isEmpty ? "says nothing of its freshness" : said)) }
     rows.append(("age", age ?? "never validated"))
     guard explanation.verdict != .directory else { return Self.text(rows) }

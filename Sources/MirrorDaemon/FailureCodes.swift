@@ -50,6 +50,8 @@ extension CommandFailure {
     case .tls: (.unreachable, "check the certificate (--ca-bundle), or http:// in --endpoint-url")
     case .throttled, .serverError, .malformedResponse, .interrupted, .checksumMismatch:
       (.unreachable, "the server does not do its part; try again later")
+    case .unversioned:
+      (.failure, "mount it without --at; versioning, once switched on, keeps what is replaced from then on")
     case .overBudget: (.failure, "wait, or give a larger --budget")
     case .notFound, .preconditionFailed, .rangeNotSatisfiable, .invalidRequest, .cancelled:
       (.failure, "the server can't answer as S3 does; check --endpoint-url")

@@ -7,8 +7,14 @@ import MirrorStore
 
 extension MountSettings {
   var mirrorConfiguration: MirrorConfiguration {
-    MirrorConfiguration(prefix: source.prefix, rules: rules, offline: offline, partSize: partSize)
+    MirrorConfiguration(
+      prefix: source.prefix, rules: at == nil ? rules : .unending, offline: offline, partSize: partSize,
+      isPast: at != nil
+    )
   }
+
+  /// The time that is shown, in words; nil: the present.
+  var view: String? { at.map { rfc3339($0) } }
 
   var mountOptions: MountOptions {
     var options = MountOptions(source: source.written)
@@ -26,7 +32,7 @@ extension MountSettings {
     let total = Self.diskSize(place.cacheRoot)
     let twentieth = total / 20
     return CacheConfiguration(
-      root: place.cacheRoot, endpoint: endpoint, bucket: source.bucket, prefix: source.prefix,
+      root: place.cacheRoot, endpoint: endpoint, bucket: source.bucket, prefix: source.prefix, view: view,
       limit: cacheSize ?? (total > 0 ? min(10 << 30, total - twentieth) : 10 << 30),
       minimumFree: minimumFree ?? (cacheSize == nil ? twentieth : 0))
   }
@@ -48,6 +54,7 @@ extension StatusReport {
       requests: status.requests, costSinceMount: status.cost, costThisMonth: 0, fetched: status.served.fetched,
       revalidated: status.served.revalidated, stale: status.served.stale, negative: status.served.negative,
       hiddenKeys: status.hiddenKeys)
+    view = settings.view
   }
 }
 

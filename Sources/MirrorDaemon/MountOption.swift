@@ -111,6 +111,10 @@ private let origin: [MountOption] = [
   MountOption("client-key", "FILE", "its private key (PEM), where it is not in the same file") {
     (settings, text) throws(OptionProblem) in settings.clientKey = try readable(text)
   },
+  MountOption(
+    "at", "TIME",
+    "show the bucket as it was then, where it keeps versions: 2026-11-30, 2026-11-30T08:00:00Z or '3d ago'; nothing of it is asked for twice"
+  ) { (settings, text) throws(OptionProblem) in settings.at = try pastTime(text) },
   MountOption("part-size", "SIZE", "bytes of one request for a part of an object", otherwise: "8MiB") {
     (settings, text) throws(OptionProblem) in
     settings.partSize = try size(text, in: (1 << 20)...(1 << 30))
@@ -283,4 +287,13 @@ private func mode(_ text: String) throws(OptionProblem) -> UInt32 {
     throw OptionProblem("a mode has three octal digits: 0440")
   }
   return mode
+}
+
+private func pastTime(_ text: String) throws(OptionProblem) -> WallTime {
+  let now = SystemClock().wall()
+  guard let time = WallTime(parsing: text, now: now) else {
+    throw OptionProblem("a time is a day, a moment or how long ago: 2026-11-30, 2026-11-30T08:00:00Z, '3d ago'")
+  }
+  guard time <= now else { throw OptionProblem("that is yet to come") }
+  return time
 }

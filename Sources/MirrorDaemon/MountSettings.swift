@@ -21,6 +21,8 @@ public struct MountSettings: Sendable {
   public var clientCertificate: String?
   public var clientKey: String?
   public var customerKeys: [CustomerKey] = []
+  /// Shows the bucket as it was then; nil: as it is.
+  public var at: WallTime?
   public var partSize: Int64 = 8 << 20
   public var maximumConnections: Int?
 

@@ -29,6 +29,8 @@ public struct StatusReport: Sendable {
   public var hiddenKeys: Int
   public var budgets: [Purse.Status] = []
   public var dataPath = DataPath.cached(because: nil)
+  /// The time that is shown, RFC 3339; nil: the present.
+  public var view: String?
 
   public var json: JSON {
     .object(
@@ -68,7 +70,8 @@ public struct StatusReport: Sendable {
           ])
         ),
         ("dataPath", .string(dataPath == .passthrough ? "passthrough" : "cached")),
-      ] + (budgets.isEmpty ? [] : [("budgets", .array(budgets.map(\.json)))]))
+      ] + (view.map { [("at", .string($0))] } ?? [])
+        + (budgets.isEmpty ? [] : [("budgets", .array(budgets.map(\.json)))]))
   }
 
   public var text: String {
@@ -80,7 +83,8 @@ public struct StatusReport: Sendable {
     let used =
       "\(ByteCount(cacheBytes)) of \(ByteCount(cacheLimit)) in \(cachedObjects) objects, \(pinned) pinned: \(cacheDirectory)"
     var rows = [
-      ("source", "\(source) at \(endpoint)"), ("state", "\(state), mounted \(rfc3339(since)), process \(process)"),
+      ("source", "\(source)\(view.map { ", as it was at \($0)," } ?? "") at \(endpoint)"),
+      ("state", "\(state), mounted \(rfc3339(since)), process \(process)"),
       ("requests", asked),
       (
         "cost",

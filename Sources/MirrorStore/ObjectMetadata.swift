@@ -1,4 +1,5 @@
 // What the origin says of an object: the revision and its attributes.
+public import MirrorPlatform
 
 /// One object at one version; two equal revisions have equal bytes.
 public struct ObjectRevision: Hashable, Sendable {
@@ -7,11 +8,14 @@ public struct ObjectRevision: Hashable, Sendable {
   public let size: Int64
   /// Last-Modified, whole seconds since 1970; nil where a server gives none.
   public let modified: Int64?
+  /// The id of its version, where the server gave one: by it these bytes can be had when they are no longer current.
+  public var version: String?
 
-  public init(etag: EntityTag?, size: Int64, modified: Int64?) {
+  public init(etag: EntityTag?, size: Int64, modified: Int64?, version: String? = nil) {
     self.etag = etag
     self.size = size
     self.modified = modified
+    self.version = version
   }
 
   /// Something tells it from another of the same size.
@@ -44,7 +48,6 @@ public struct CachingFields: Hashable, Sendable {
 /// The attributes that a GET or HEAD answers.
 public struct ObjectMetadata: Hashable, Sendable {
   public var revision: ObjectRevision
-  public var versionID: String?
   public var storageClass: String?
   public var contentType: String?
   public var caching: CachingFields
@@ -54,16 +57,29 @@ public struct ObjectMetadata: Hashable, Sendable {
   public var etagIsMD5: Bool
 
   public init(
-    revision: ObjectRevision, versionID: String? = nil, storageClass: String? = nil, contentType: String? = nil,
+    revision: ObjectRevision, storageClass: String? = nil, contentType: String? = nil,
     caching: CachingFields = CachingFields(), checksums: [String: String] = [:], etagIsMD5: Bool = false
   ) {
     self.revision = revision
-    self.versionID = versionID
     self.storageClass = storageClass
     self.contentType = contentType
     self.caching = caching
     self.checksums = checksums
     self.etagIsMD5 = etagIsMD5
+  }
+}
+
+/// One version of an object, or the mark that it was deleted, in a listing of versions.
+public struct ListedVersion: Hashable, Sendable {
+  public let object: ListedObject
+  /// When it became current, as far as the server says.
+  public let time: WallTime
+  public let isDeleteMarker: Bool
+
+  public init(_ object: ListedObject, time: WallTime, isDeleteMarker: Bool) {
+    self.object = object
+    self.time = time
+    self.isDeleteMarker = isDeleteMarker
   }
 }
 

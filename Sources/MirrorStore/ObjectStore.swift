@@ -7,7 +7,7 @@ public protocol ObjectStore: Sendable {
   func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome
   /// Asks for an object's attributes (HeadObject).
   func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata
-  /// Asks for one page of keys (ListObjectsV2).
+  /// Asks for one page of keys (ListObjectsV2), or of their versions (ListObjectVersions).
   func list(_ request: ListRequest) async throws(StoreError) -> ListPage
   /// Asks whether the bucket answers (HeadBucket).
   func probe(deadline: Instant?) async throws(StoreError)
@@ -32,6 +32,8 @@ public enum Condition: Hashable, Sendable {
 
 public struct GetRequest: Sendable {
   public var key: ObjectKey
+  /// The id of the version that is meant; nil: the current one.
+  public var version: String?
   public var range: ByteRange?
   public var condition: Condition
   /// When the caller gives up, retries included.
@@ -39,10 +41,11 @@ public struct GetRequest: Sendable {
   public var purpose: RequestPurpose
 
   public init(
-    key: ObjectKey, range: ByteRange? = nil, condition: Condition = .none, deadline: Instant? = nil,
-    purpose: RequestPurpose = .content
+    key: ObjectKey, version: String? = nil, range: ByteRange? = nil, condition: Condition = .none,
+    deadline: Instant? = nil, purpose: RequestPurpose = .content
   ) {
     self.key = key
+    self.version = version
     self.purpose = purpose
     self.range = range
     self.condition = condition
@@ -52,10 +55,15 @@ public struct GetRequest: Sendable {
 
 public struct HeadRequest: Sendable {
   public var key: ObjectKey
+  /// The id of the version that is meant; nil: the current one.
+  public var version: String?
   public var deadline: Instant?
   public var purpose: RequestPurpose
-  public init(key: ObjectKey, deadline: Instant? = nil, purpose: RequestPurpose = .content) {
+  public init(
+    key: ObjectKey, version: String? = nil, deadline: Instant? = nil, purpose: RequestPurpose = .content
+  ) {
     self.key = key
+    self.version = version
     self.deadline = deadline
     self.purpose = purpose
   }
@@ -108,6 +116,8 @@ public struct ListRequest: Sendable {
   public var startAfter: ObjectKey?
   /// Goes on where the page with this token ended.
   public var continuation: String?
+  /// The versions of all objects that there are or were, in place of the current objects.
+  public var ofVersions = false
   public var deadline: Instant?
   public var purpose: RequestPurpose
 
@@ -131,6 +141,8 @@ public struct ListPage: Sendable {
   public var prefixes: [ObjectKey]
   /// The token of the next page; nil on the last.
   public var next: String?
+  /// In place of objects, where these were asked for: in key order, of each key the newest first.
+  public var versions: [ListedVersion] = []
 
   public init(objects: [ListedObject], prefixes: [ObjectKey], next: String?) {
     self.objects = objects

@@ -5,6 +5,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable, Hashable {
     /// Definite answers.
     case notFound, noSuchBucket, accessDenied, archived, preconditionFailed, rangeNotSatisfiable, invalidRequest
+    /// Asked for its past, of a bucket that keeps no versions.
+    case unversioned
     /// The origin did not do its part.
     case unreachable, tls, timeout, throttled, serverError, malformedResponse, interrupted, checksumMismatch
     /// No identity, or one that is refused (expired, unknown, badly signed, clock off).
@@ -59,7 +61,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .unreachable, .tls, .timeout, .throttled, .serverError, .malformedResponse, .interrupted, .checksumMismatch,
       .credentials, .clockSkew, .wrongRegion, .noSuchBucket, .overBudget:
       true
-    case .notFound, .accessDenied, .archived, .preconditionFailed, .rangeNotSatisfiable, .invalidRequest, .cancelled:
+    case .notFound, .accessDenied, .archived, .preconditionFailed, .rangeNotSatisfiable, .invalidRequest, .cancelled,
+      .unversioned:
       false
     }
   }

@@ -28,8 +28,8 @@ struct ObjectRequestTests {
     }
     #expect(sink.text == "hello world")
     #expect(head.isWhole && head.metadata.etagIsMD5)
-    #expect(head.revision == ObjectRevision(etag: head.revision.etag, size: 11, modified: 1_796_038_017))
-    #expect(head.metadata.versionID == "v1" && head.metadata.storageClass == "GLACIER_IR")
+    #expect(head.revision == ObjectRevision(etag: head.revision.etag, size: 11, modified: 1_796_038_017, version: "v1"))
+    #expect(head.revision.version == "v1" && head.metadata.storageClass == "GLACIER_IR")
     #expect(head.metadata.contentType == "text/plain" && head.metadata.caching.cacheControl == "max-age=5")
     #expect(ledger.sinceMount.gets == 1 && ledger.sinceMount.bytesReceived == 11 && ledger.sinceMount.failed == 0)
     let request = try #require(client.requests.first)

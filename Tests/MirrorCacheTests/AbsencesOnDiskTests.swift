@@ -98,7 +98,11 @@ struct AbsencesOnDiskTests {
     let source = try test.source()
     do {
       let connection = try Connection(source.directory + "/catalogue.sqlite", .readWrite)
-      try connection.execute("DROP TABLE absences; UPDATE meta SET value = 3 WHERE name = 'version';")
+      try connection.execute(
+        """
+        DROP TABLE absences; ALTER TABLE objects DROP COLUMN version_id; ALTER TABLE objects DROP COLUMN posix;
+        UPDATE meta SET value = 3 WHERE name = 'version';
+        """)
     }
     #expect(try test.inspector.objects(of: source).map(\.key) == [ObjectKey("k")])
     #expect(try test.inspector.pins(of: source) == [])

@@ -155,8 +155,8 @@ struct BlobTests {
     await cache.close()
     let again = try test.open()
     let blob = await again.blob(ObjectKey("f"), 10)
-    #expect(blob?.metadata.contentType == "text/plain" && blob?.metadata.versionID == "3HL4")
-    #expect(blob?.metadata.storageClass == "GLACIER_IR" && blob?.revision == revision(10))
+    #expect(blob?.metadata.contentType == "text/plain" && blob?.revision.version == "3HL4")
+    #expect(blob?.metadata.storageClass == "GLACIER_IR" && blob?.revision == revision(10, version: "3HL4"))
     await again.close()
   }
 

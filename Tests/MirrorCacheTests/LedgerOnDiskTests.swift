@@ -109,6 +109,7 @@ struct LedgerOnDiskTests {
     try connection.execute(
       """
       DROP TABLE ledger; DROP TABLE prices; DROP TABLE absences; ALTER TABLE objects DROP COLUMN said;
+      ALTER TABLE objects DROP COLUMN version_id; ALTER TABLE objects DROP COLUMN posix;
       UPDATE meta SET value = 1 WHERE name = 'version';
       CREATE TABLE ledger(
         day INTEGER PRIMARY KEY, gets INTEGER NOT NULL, heads INTEGER NOT NULL, lists INTEGER NOT NULL,
@@ -146,7 +147,10 @@ struct LedgerOnDiskTests {
     do {
       let connection = try Connection(source.directory + "/catalogue.sqlite", .readWrite)
       try connection.execute(
-        "DROP TABLE absences; ALTER TABLE objects DROP COLUMN said; UPDATE meta SET value = 2 WHERE name = 'version';")
+        """
+        DROP TABLE absences; ALTER TABLE objects DROP COLUMN said; ALTER TABLE objects DROP COLUMN version_id;
+        ALTER TABLE objects DROP COLUMN posix; UPDATE meta SET value = 2 WHERE name = 'version';
+        """)
     }
     #expect(try test.inspector.ledger(of: source) == some)
     let again = try test.open()

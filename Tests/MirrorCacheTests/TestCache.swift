@@ -57,7 +57,7 @@ extension Cache {
   @discardableResult
   func store(_ key: ObjectKey, _ bytes: [UInt8], tag: String = "v1", vouched: Bool = true) throws -> Blob {
     let metadata = ObjectMetadata(
-      revision: revision(bytes.count, tag), versionID: "3HL4", storageClass: "GLACIER_IR", contentType: "text/plain")
+      revision: revision(bytes.count, tag, version: "3HL4"), storageClass: "GLACIER_IR", contentType: "text/plain")
     let blob = try makeBlob(key, metadata)
     try blob.write(bytes, at: 0)
     if vouched {
@@ -89,8 +89,8 @@ extension Blob {
   var path: String { SourceDirectory.blobPath(id, under: shelf.path) }
 }
 
-func revision(_ size: Int, _ tag: String = "v1") -> ObjectRevision {
-  ObjectRevision(etag: EntityTag("\"\(tag)\""), size: Int64(size), modified: 1_600_000_000)
+func revision(_ size: Int, _ tag: String = "v1", version: String? = nil) -> ObjectRevision {
+  ObjectRevision(etag: EntityTag("\"\(tag)\""), size: Int64(size), modified: 1_600_000_000, version: version)
 }
 
 /// Bytes that differ from block to block and from seed to seed.

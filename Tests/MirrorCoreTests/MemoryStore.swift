@@ -12,6 +12,8 @@ final class MemoryStore: ObjectStore {
     var storageClass: String?
     /// False: answers for it have no ETag.
     var isTagged = true
+    /// Where the bucket keeps versions.
+    var version: String?
   }
 
   private struct State {
@@ -21,6 +23,9 @@ final class MemoryStore: ObjectStore {
     var pageSize = 1000
     var version = 0
     var gate: [CheckedContinuation<Void, Never>]?
+    var keepsVersions = false
+    var deniesVersions = false
+    var past: [String: Object] = [:]
   }
   private let state = Mutex(State())
 
@@ -28,10 +33,21 @@ final class MemoryStore: ObjectStore {
   func put(_ key: String, _ body: String, _ caching: CachingFields = CachingFields()) -> Self {
     state.withLock {
       $0.version += 1
-      $0.objects[ObjectKey(key)] = Object(body: Array(body.utf8), tag: "\"tag-\($0.version)\"", caching: caching)
+      var object = Object(body: Array(body.utf8), tag: "\"tag-\($0.version)\"", caching: caching)
+      if $0.keepsVersions {
+        object.version = "v\($0.version)"
+        $0.past["v\($0.version)"] = object
+      }
+      $0.objects[ObjectKey(key)] = object
     }
     return self
   }
+  /// What is put from now on can be had by its version: `v1`, `v2`, …
+  func keepVersions() { state.withLock { $0.keepsVersions = true } }
+  /// Nobody may ask for a version by its id.
+  func denyVersions() { state.withLock { $0.deniesVersions = true } }
+  /// No old version is left.
+  func expireVersions() { state.withLock { $0.past = [:] } }
   /// The same object with other fields, as a copy onto itself makes it.
   func setCaching(_ key: String, _ caching: CachingFields) {
     state.withLock { $0.objects[ObjectKey(key)]?.caching = caching }
@@ -94,6 +110,7 @@ final class MemoryStore: ObjectStore {
 
   func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
     var line = "get \(request.key)"
+    if let version = request.version { line += "@\(version)" }
     if let range = request.range { line += " \(range.start)-\(range.end.map { "\($0)" } ?? "")" }
     switch request.condition {
     case .none: break
@@ -104,7 +121,11 @@ final class MemoryStore: ObjectStore {
     func error(_ code: StoreError.Code, _ status: Int) -> StoreError {
       StoreError(code, operation: "GetObject", subject: "\(request.key)", status: status, message: "no")
     }
-    guard let object = state.withLock({ $0.objects[request.key] }) else { throw error(.notFound, 404) }
+    if request.version != nil, state.withLock({ $0.deniesVersions }) { throw error(.accessDenied, 403) }
+    let found = state.withLock { state in
+      request.version.map { state.past[$0] } ?? state.objects[request.key]
+    }
+    guard let object = found else { throw error(.notFound, 404) }
     switch request.condition {
     case .ifNoneMatch(let tag) where tag == EntityTag(object.tag):
       return .notModified(modified: nil, caching: object.caching)
@@ -118,7 +139,8 @@ final class MemoryStore: ObjectStore {
     let head = ObjectHead(
       metadata: ObjectMetadata(
         revision: ObjectRevision(
-          etag: object.isTagged ? EntityTag(object.tag) : nil, size: size, modified: object.modified),
+          etag: object.isTagged ? EntityTag(object.tag) : nil, size: size, modified: object.modified,
+          version: object.version),
         storageClass: object.storageClass, caching: object.caching), start: start, end: end)
     guard sink.begin(head) else { return .ended }
     let body = Array(object.body[Int(start)..<Int(end)])

@@ -62,10 +62,12 @@ extension FakeS3 {
     put(
       ObjectKey(key), .init(.generated(size: size, pattern: .init(seed: seed)), etag: etag, modified: modified ?? now))
   }
-  public func put(_ key: ObjectKey, _ object: FakeObject) { core.state.withLock { $0.objects.put(key, object) } }
+  public func put(_ key: ObjectKey, _ object: FakeObject) { core.state.withLock { $0.put(key, object) } }
 
   public func delete(_ key: String) { delete(ObjectKey(key)) }
-  public func delete(_ key: ObjectKey) { core.state.withLock { $0.objects.remove(key) } }
+  public func delete(_ key: ObjectKey) { core.state.withLock { $0.delete(key) } }
+  func objects<Answer: Sendable>(_ ask: (FakeObjects) -> Answer) -> Answer { core.state.withLock { ask($0.objects) } }
+  func change(_ body: (inout FakeObjects) -> Void) { core.state.withLock { body(&$0.objects) } }
   public func deleteAll() { core.state.withLock { $0.objects = FakeObjects() } }
 
   public func object(_ key: String) -> FakeObject? { core.state.withLock { $0.objects[ObjectKey(key)] } }
@@ -93,6 +95,12 @@ extension FakeS3 {
     public var knowsEncodingType = true
     /// False: listings are of version 1, as of servers that do not know list-type.
     public var knowsListVersion2 = true
+    /// What is replaced or deleted can be had by its version.
+    public var keepsVersions = false
+    /// 403 to a request for a version by its id.
+    public var deniesVersions = false
+    /// 403 to GetBucketVersioning.
+    public var deniesVersioning = false
     /// Sends listings in chunks, as AWS does.
     public var chunkedLists = false
     /// Sends ETag and Last-Modified with a 304.

@@ -97,6 +97,11 @@ extension RealServer {
   public func put(_ bucket: String, _ key: ObjectKey, _ bytes: [UInt8], fields: Fields = Fields()) async throws {
     try await expect("PUT", Self.path(bucket, key), fields: fields, body: bytes)
   }
+  /// What is replaced or deleted from now on can be had by its version.
+  public func keepVersions(_ bucket: String) async throws {
+    let body = Array("<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>".utf8)
+    try await expect("PUT", "/\(bucket)", query: "versioning=", body: body)
+  }
   public func delete(_ bucket: String, _ key: String) async throws {
     try await expect("DELETE", Self.path(bucket, ObjectKey(key)))
   }
@@ -136,8 +141,10 @@ extension RealServer {
     "/\(bucket)/\(percentEncoded(key.bytes, keepingSlash: true))"
   }
 
-  private func expect(_ method: String, _ path: String, fields: Fields = Fields(), body: [UInt8] = []) async throws {
-    let answer = try await blocking { [self] in try send(method, path, fields: fields, body: body) }
+  private func expect(
+    _ method: String, _ path: String, query: String = "", fields: Fields = Fields(), body: [UInt8] = []
+  ) async throws {
+    let answer = try await blocking { [self] in try send(method, path, query: query, fields: fields, body: body) }
     guard (200..<300).contains(answer.status) else {
       throw SystemFailure(
         message: "\(method) \(path): \(answer.status) \(String(decoding: answer.body.prefix(500), as: UTF8.self))")

@@ -36,6 +36,11 @@ struct S3Bucket {
     case .list: return S3Listing(request: request, bucket: name, state: state).answer
     case .get, .head: return object(request, faults)
     case .other:
+      if request.query.bytes("versioning") != nil {
+        if state.settings.deniesVersioning { return error(403, "AccessDenied", request) }
+        let status = state.settings.keepsVersions ? "<Status>Enabled</Status>" : ""
+        return FakeAnswer(200, Array("<VersioningConfiguration>\(status)</VersioningConfiguration>".utf8))
+      }
       guard request.method == "GET", request.query.bytes("location") != nil else {
         return error(405, "MethodNotAllowed", request)
       }
@@ -74,7 +79,23 @@ struct S3Bucket {
   }
 
   private func object(_ request: RecordedRequest, _ faults: [Fault]) -> FakeAnswer {
-    guard let key = request.key, let object = state.objects[key] else { return error(404, "NoSuchKey", request) }
+    guard let key = request.key else { return error(404, "NoSuchKey", request) }
+    let versions = state.objects.versions[key] ?? []
+    var version = versions.first
+    if let id = request.query["versionId"] {
+      if state.settings.deniesVersions { return error(403, "AccessDenied", request) }
+      version = versions.first { $0.id == id }
+      if version == nil { return error(404, "NoSuchVersion", request) }
+    }
+    if let version, version.object == nil {
+      var answer = error(
+        request.query["versionId"] == nil ? 404 : 405,
+        request.query["versionId"] == nil ? "NoSuchKey" : "MethodNotAllowed",
+        request)
+      answer.fields["x-amz-delete-marker"] = "true"
+      return answer
+    }
+    guard let object = version?.object ?? state.objects[key] else { return error(404, "NoSuchKey", request) }
     var ignoresRange = false
     var ignoresMatch = false
     var ignoresNoneMatch = false
@@ -93,6 +114,7 @@ struct S3Bucket {
       return FakeAnswer(304, fields: state.settings.describesNotModified ? validators(object) : Fields())
     }
     var answer = FakeAnswer(200, fields: describing(object))
+    if let version { answer.fields["x-amz-version-id"] = version.id }
     answer.body = object.body
     answer.range = 0..<object.body.size
     guard !ignoresRange, let text = request.fields["range"], let range = byteRange(text, size: object.body.size) else {

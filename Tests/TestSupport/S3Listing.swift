@@ -4,6 +4,9 @@ import MirrorStore
 
 /// Objects in key order.
 struct FakeObjects: Sendable {
+  /// By key, the newest first; of those put while the bucket keeps versions.
+  private(set) var versions: [ObjectKey: [FakeVersion]] = [:]
+  private var lastVersion = 0
   private var byKey: [ObjectKey: FakeObject] = [:]
   private var keys: [ObjectKey] = []
   private var isSorted = true
@@ -19,6 +22,13 @@ struct FakeObjects: Sendable {
   mutating func remove(_ key: ObjectKey) {
     if byKey.removeValue(forKey: key) != nil { keys.removeAll { $0 == key } }
   }
+  /// `object` nil: a mark that it was deleted. The id is that of nothing else in this process.
+  mutating func addVersion(_ key: ObjectKey, _ object: FakeObject?, at time: Int64) {
+    lastVersion += 1
+    let id = "v\(lastVersion).\(hexadecimal(Array("\(key)".utf8)).suffix(8))"
+    versions[key, default: []].insert(FakeVersion(id: id, object: object, time: time), at: 0)
+  }
+  mutating func removeVersions(_ key: ObjectKey) { versions[key] = nil }
   mutating func sort() {
     if !isSorted { keys.sort() }
     isSorted = true
@@ -56,6 +66,7 @@ struct S3Listing {
   }
 
   var answer: FakeAnswer {
+    if request.query.bytes("versions") != nil { return S3VersionListing(request, bucket: bucket, state: state).answer }
     let wanted = request.query["max-keys"].flatMap { Int($0) } ?? 1000
     let limit = max(0, min(wanted, state.settings.pageSize))
     var entries = self.entries(limit: limit + 1)
