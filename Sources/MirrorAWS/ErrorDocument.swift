@@ -5,6 +5,8 @@ struct ErrorDocument: Hashable, Sendable {
   var message = ""
   var region: String?
   var requestID: String?
+  /// Of an object that is archived.
+  var storageClass: String?
 
   /// Takes an element that matters; others are passed over.
   mutating func take(_ name: String, _ text: [UInt8]) {
@@ -15,6 +17,7 @@ struct ErrorDocument: Hashable, Sendable {
     case "Message": if message.isEmpty { message = value }
     case "Region": region = value.isEmpty ? nil : value
     case "RequestId": requestID = value
+    case "StorageClass": storageClass = value
     default: break
     }
   }

@@ -55,9 +55,19 @@ struct Refusal {
     return meaning
   }
 
+  private var isAboutKMS: Bool {
+    code.hasPrefix("KMS.") || code == "AccessDenied" && document?.message.contains("kms:") ?? false
+  }
+
   private func message(_ meaning: StoreError.Code) -> String {
     if meaning == .wrongRegion, let region { return "the bucket is in region \(region)" }
-    if let message = document?.message, !message.isEmpty { return message }
+    if meaning == .archived {
+      let name = document?.storageClass ?? head.text("x-amz-storage-class")
+      return "the object is archived\(name.map { " (\($0))" } ?? ""): it must be restored before it can be read"
+    }
+    if let message = document?.message, !message.isEmpty {
+      return isAboutKMS ? "the KMS key that the object is encrypted with can't be used: \(message)" : message
+    }
     switch meaning {
     case .notFound: return "no such key"
     case .noSuchBucket: return "no such bucket"

@@ -89,6 +89,7 @@ extension BucketMirror {
     do throws(StoreError) {
       switch question.subject {
       case .recall: break
+      case .describe: try await describe(question)
       case .validate(let slot, let revision, let cached, let recalled):
         // What is fetched ahead needs an answer of its own in any case: that is its content.
         let byPage =
@@ -153,6 +154,8 @@ extension BucketMirror {
       switch error.code {
       case .rangeNotSatisfiable where range != nil: try await get(question, flight, nil, condition)
       case .notFound: try await missing(question, requested: requested)
+      // What is archived can't be read, and can be seen.
+      case .archived: try await look(question)
       default: throw error
       }
     }

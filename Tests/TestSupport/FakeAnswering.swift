@@ -69,6 +69,7 @@ struct Answering {
     }
     if closes { fields["Connection"] = "close" }
     for case .field(let name, let value) in faults { fields[name] = value }
+    for case .interim(let status) in faults { connection.write(Array("HTTP/1.1 \(status) Wait\r\n\r\n".utf8)) }
     guard connection.write(Array("HTTP/1.1 \(answer.status) \(phrase(answer.status))\r\n\(fields.text)\r\n".utf8))
     else {
       return false

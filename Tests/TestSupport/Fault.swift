@@ -34,6 +34,8 @@ public enum Fault: Sendable {
   case ignoreIfNoneMatch
   /// Sends the body in chunks, without its length.
   case chunked
+  /// Sends a head of this status (1xx) before the answer's own.
+  case interim(Int)
   /// Asks the client to close, and closes.
   case closeAfter
 
