@@ -69,6 +69,11 @@ static void on_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offs
   session->handlers.read(session->owner, (cfuse_request)request, node, size, offset);
 }
 
+static void on_readlink(fuse_req_t request, fuse_ino_t node) {
+  struct cfuse_session *session = session_of(request);
+  session->handlers.read_link(session->owner, (cfuse_request)request, node);
+}
+
 static void on_opendir(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *file) {
   (void)file;
   struct cfuse_session *session = session_of(request);
@@ -148,6 +153,7 @@ const struct fuse_lowlevel_ops cfuse_operations = {
     .open = on_open,
     .release = on_release,
     .read = on_read,
+    .readlink = on_readlink,
     .opendir = on_opendir,
     .readdir = on_readdir,
     .readdirplus = on_readdirplus,

@@ -16,7 +16,9 @@ static struct stat stat_of(const struct cfuse_node *node) {
   status.st_size = node->size;
   status.st_blocks = node->size / 512 + (node->size % 512 != 0);
   status.st_blksize = 131072;
-  status.st_atim.tv_sec = status.st_mtim.tv_sec = status.st_ctim.tv_sec = node->modified;
+  status.st_atim.tv_sec = status.st_mtim.tv_sec = node->modified;
+  status.st_atim.tv_nsec = status.st_mtim.tv_nsec = node->modified_nanoseconds;
+  status.st_ctim.tv_sec = node->changed;
   return status;
 }
 
@@ -67,6 +69,10 @@ int cfuse_reply_open(cfuse_request request, uint64_t handle, int32_t backing) {
 
 int cfuse_reply_bytes(cfuse_request request, const void *bytes, size_t size) {
   return fuse_reply_buf(request_of(request), bytes, size);
+}
+
+int cfuse_reply_link(cfuse_request request, const char *target) {
+  return fuse_reply_readlink(request_of(request), target);
 }
 
 int cfuse_reply_xattr_size(cfuse_request request, size_t size) { return fuse_reply_xattr(request_of(request), size); }

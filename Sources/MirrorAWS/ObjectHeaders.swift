@@ -16,6 +16,8 @@ extension ObjectMetadata {
       storageClass: head.text("x-amz-storage-class"), contentType: head.text("content-type"),
       caching: CachingFields(head), checksums: isPart ? [:] : Self.checksums(head),
       etagIsMD5: tag?.md5 != nil && Self.mayBeMD5(head))
+    let fields = head.all(prefix: "x-amz-meta-") + head.all(prefix: "x-goog-meta-")
+    if !fields.isEmpty { posix = PosixMetadata(fields: fields.map { (name: $0.name, value: $0.value) }) }
   }
 
   /// Those of the whole object: composite ones end in the number of parts.

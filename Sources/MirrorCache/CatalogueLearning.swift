@@ -11,6 +11,7 @@ extension CatalogueSession {
         try letGo(row.id, row.bytes, store)
       }
     case .said(let key, let text): try store.note(key, said: text)
+    case .described(let key, let text): try store.note(key, described: text)
     case .validated(let keys, let time): for key in keys { try store.validate(key, time) }
     case .removed(let key):
       try store.remove(key)

@@ -55,12 +55,12 @@ extension CatalogueStore {
     bind(query, key)
     guard try query.step() else { return nil }
     let revision = query.revision(0, version: 6)
-    let (storageClass, validated, said) = (query.text(3), query.int(4), query.text(5))
+    let (storageClass, validated, said, described) = (query.text(3), query.int(4), query.text(5), query.text(7))
     query.reset()
     let hasBlob = try blobRows(key).contains { $0.metadata.revision.sameBytes(as: revision) }
     return CatalogueObject(
       key: key, revision: revision, storageClass: storageClass, validated: WallTime(milliseconds: validated),
-      hasBlob: hasBlob, said: said)
+      hasBlob: hasBlob, said: said, described: described)
   }
 
   /// Whether the key had another revision before.
@@ -99,6 +99,13 @@ extension CatalogueStore {
 
   func note(_ key: ObjectKey, said text: String) throws(SQLiteError) {
     let query = try statement(.saidOfObject)
+    bind(query, key)
+    query.bind(3, text: text)
+    try query.run()
+  }
+
+  func note(_ key: ObjectKey, described text: String) throws(SQLiteError) {
+    let query = try statement(.describeObject)
     bind(query, key)
     query.bind(3, text: text)
     try query.run()
@@ -165,7 +172,8 @@ extension CatalogueStore {
       objects.append(
         CatalogueObject(
           key: ObjectKey(directory.bytes + name), revision: revision, storageClass: query.text(3),
-          validated: WallTime(milliseconds: query.int(4)), hasBlob: hasBlob, said: query.text(6)))
+          validated: WallTime(milliseconds: query.int(4)), hasBlob: hasBlob, said: query.text(6),
+          described: query.text(8)))
     }
     return objects
   }

@@ -9,6 +9,9 @@ public enum CatalogueChange: Sendable {
   /// What an answer for the key itself said of its freshness, in the author's own words; empty: nothing. It is forgotten
   /// with the revision.
   case said(ObjectKey, String)
+  /// What an answer for the key itself said of owner, mode and time (`PosixMetadata.text`); empty: nothing. It is
+  /// forgotten with the revision, and when the object's date moves.
+  case described(ObjectKey, String)
   /// The origin vouched for these again.
   case validated([ObjectKey], WallTime)
   /// The key is gone, and its copies are let go.
@@ -35,6 +38,8 @@ public struct CatalogueObject: Hashable, Sendable {
   public let hasBlob: Bool
   /// What an answer said of its freshness; empty: nothing; nil: not known.
   public let said: String?
+  /// What an answer said of owner, mode and time; empty: nothing; nil: not known.
+  public let described: String?
 }
 
 /// A directory as it was last known.

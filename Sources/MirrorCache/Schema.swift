@@ -117,7 +117,7 @@ enum MetaName: String {
 enum Query: Int, CaseIterable {
   case getMeta, putMeta
   case namesIn, staleObjects, staleDirectories
-  case findObject, putObject, saidOfObject, validateObject, removeObject, removeObjectsBelow, objectsIn
+  case findObject, putObject, saidOfObject, describeObject, validateObject, removeObject, removeObjectsBelow, objectsIn
   case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
   case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins,
     pinBlobs, readPins
@@ -145,6 +145,7 @@ enum Query: Int, CaseIterable {
       posix = CASE WHEN ?8 = 1 AND modified IS ?5 THEN posix END
       """
     case .saidOfObject: "UPDATE objects SET said = ?3 WHERE parent = ?1 AND name = ?2"
+    case .describeObject: "UPDATE objects SET posix = ?3 WHERE parent = ?1 AND name = ?2"
     case .validateObject: "UPDATE objects SET validated = ?3 WHERE parent = ?1 AND name = ?2"
     case .removeObject: "DELETE FROM objects WHERE parent = ?1 AND name = ?2"
     case .removeObjectsBelow: "DELETE FROM objects WHERE parent >= ?1 AND (?2 IS NULL OR parent < ?2)"

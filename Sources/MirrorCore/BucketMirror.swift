@@ -14,6 +14,7 @@ public struct MirrorConfiguration: Sendable {
   public var partSize: Int64
   /// The store shows what once was: content is asked for by its version.
   public var isPast: Bool
+  public var posixUse = PosixUse.free
 
   public init(
     prefix: ObjectKey = ObjectKey(""), rules: FreshnessRules = FreshnessRules(), offline: Bool = false,
@@ -109,7 +110,10 @@ public final class BucketMirror: FileTree {
     sources = FileSources(
       store: self.store, cache: cache, log: log, clock: clock, partSize: configuration.partSize,
       isPast: configuration.isPast)
-    state = Mutex(State(namespace: Namespace(prefix: configuration.prefix, rules: configuration.rules)))
+    state = Mutex(
+      State(
+        namespace: Namespace(prefix: configuration.prefix, rules: configuration.rules, posixUse: configuration.posixUse)
+      ))
   }
 
   /// Tells the mirror how to reach the kernel.

@@ -55,6 +55,12 @@ struct Entry {
     set { marks.set(.uncounted, newValue) }
   }
 
+  /// An answer for the object itself told what its metadata say of the file.
+  var isDescribed: Bool {
+    get { marks.contains(.described) }
+    set { marks.set(.described, newValue) }
+  }
+
   var revision: ObjectRevision {
     get { ObjectRevision(etag: tag, size: size, modified: modified == .min ? nil : modified) }
     set {
@@ -71,6 +77,7 @@ struct Entry {
     static let expired = Marks(rawValue: 4)
     static let listedOnly = Marks(rawValue: 8)
     static let uncounted = Marks(rawValue: 16)
+    static let described = Marks(rawValue: 32)
 
     mutating func set(_ mark: Marks, _ isSet: Bool) {
       if isSet { formUnion(mark) } else { subtract(mark) }

@@ -58,6 +58,7 @@ extension MirroredFile {
     let failed = state.withLock { state -> [Waiting] in
       state.runs[ObjectIdentifier(run)] = nil
       if gone { state.isGone = true }
+      if failure == .accessDenied { state.deniedUntil = sources.clock.now() + Namespace.grace }
       if failure == nil { return [] }
       // What is fetched ahead may be refused money that a reader, who came in the meantime, is given.
       func fails(_ read: Waiting) -> Bool {

@@ -8,17 +8,37 @@ public struct NodeID: RawRepresentable, Hashable, Sendable {
   public static let root = NodeID(rawValue: 1)
 }
 
-/// What stat(2) shows of a node; none of it changes while the node lives, except a directory's times.
+/// What stat(2) shows of a node; none of it changes while the node lives, except times, and what metadata say of a file.
 public struct NodeAttributes: Sendable {
   public let node: NodeID
   /// `st_ino`: stable over remounts (a hash of key and ETag).
   public let inode: UInt64
   public let isDirectory: Bool
   public let size: Int64
-  /// mtime and ctime, seconds since 1970.
+  /// ctime, and mtime where `told` has none; seconds since 1970.
   public let modified: Int64
+  /// A symbolic link.
+  public let isLink: Bool
+  /// What the object's metadata say of the file, where they are heeded.
+  public let told: Told?
 
-  public init(node: NodeID, inode: UInt64, isDirectory: Bool, size: Int64, modified: Int64) {
+  /// As far as the tool that wrote the object says so.
+  public struct Told: Sendable {
+    public var permissions: UInt32?
+    public var owner: UInt32?
+    public var group: UInt32?
+    /// mtime, seconds since 1970.
+    public var modified: Int64?
+    public var nanoseconds: Int32 = 0
+    public init() {}
+  }
+
+  public init(
+    node: NodeID, inode: UInt64, isDirectory: Bool, size: Int64, modified: Int64, isLink: Bool = false,
+    told: Told? = nil
+  ) {
+    self.isLink = isLink
+    self.told = told
     self.node = node
     self.inode = inode
     self.isDirectory = isDirectory
@@ -114,6 +134,8 @@ public protocol FileTree: AnyObject, Sendable {
   /// READ of `[offset, offset + count)`, cut at the end of the file.
   func read(_ node: NodeID, offset: Int64, count: Int, reply: @escaping @Sendable (ReadAnswer) -> Void)
 
+  /// READLINK: EINVAL for what is no symbolic link.
+  func readLink(_ node: NodeID, reply: @escaping @Sendable (Result<[UInt8], Errno>) -> Void)
   /// GETXATTR: EOPNOTSUPP for every name outside `user.s3`, ENODATA for one of ours that has no value here.
   func extendedAttribute(_ name: String, of node: NodeID) -> Result<[UInt8], Errno>
   /// LISTXATTR.
@@ -124,6 +146,9 @@ extension FileTree {
   public func parent(of directory: NodeID) -> NodeID? { nil }
   public func isFile(_ name: [UInt8], in parent: NodeID) -> Bool { false }
   public func open(_ node: NodeID, reply: @escaping @Sendable (OpenAnswer) -> Void) { reply(.byReading) }
+  public func readLink(_ node: NodeID, reply: @escaping @Sendable (Result<[UInt8], Errno>) -> Void) {
+    reply(.failure(.invalid))
+  }
 }
 
 /// What the tree may tell the kernel. Calls return at once; they are carried out in order by a thread of their own.

@@ -274,18 +274,20 @@ extension Namespace {
       let entry = directories[directory].table[slot]
       slot += 1
       guard entry.kind != .none else { continue }
+      // Of a file whose metadata are wanted the kernel asks when somebody looks at it.
+      let plus = reader.plus && !needsDescription(directory, slot - 1)
       let node =
-        entry.kind == .directory ? directories[Int(entry.link)].node : reader.plus ? fileNode(directory, slot - 1) : 0
+        entry.kind == .directory ? directories[Int(entry.link)].node : plus ? fileNode(directory, slot - 1) : 0
       let shown =
         entry.kind == .directory
         ? directoryEntry(Int(entry.link))
-        : reader.plus ? fileEntry(directory, slot - 1, now: now) : plainEntry(directory, slot - 1)
+        : plus ? fileEntry(directory, slot - 1, now: now) : plainEntry(directory, slot - 1)
       let name = directories[directory].table.name(slot - 1)
       guard reader.collector.add(name: name, entry: shown, offset: UInt64(slot)) else {
-        if reader.plus, entry.kind == .file, nodes[node].lookups == 0 { dropUnusedNode(directory, slot - 1) }
+        if plus, entry.kind == .file, nodes[node].lookups == 0 { dropUnusedNode(directory, slot - 1) }
         return (added, false)
       }
-      if reader.plus {
+      if plus {
         nodes.retain(node)
         added.append(nodes.id(node))
       } else if added.isEmpty {

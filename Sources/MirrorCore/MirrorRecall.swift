@@ -70,6 +70,9 @@ extension BucketMirror {
       guard entry.kind == .file else { return false }
       let cached = object.map { $0.hasBlob && $0.revision.sameBytes(as: entry.revision) } ?? false
       if cached { state.namespace.rememberStated(directory, slot, object?.said) }
+      if let object, object.revision.sameBytes(as: entry.revision) {
+        state.namespace.rememberDescribed(directory, slot, object.described)
+      }
       state.namespace.noteCached(directory, slot, cached)
       return cached
     }
@@ -120,6 +123,7 @@ extension BucketMirror.State {
     let current = namespace.directories[directory].table[slot].revision
     guard object.revision.sameBytes(as: current) else { return namespace.noteCached(directory, slot, false) }
     namespace.rememberStated(directory, slot, object.said)
+    namespace.rememberDescribed(directory, slot, object.described)
     // A copy that a crash left behind, though it was not to be kept.
     let isLeft = object.hasBlob && namespace.mayNotKeep(directory, slot)
     if isLeft { namespace.effects.unwanted.append((object.key, object.revision)) }

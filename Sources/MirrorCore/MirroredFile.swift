@@ -39,6 +39,8 @@ final class MirroredFile: Sendable {
     var held: [ObjectIdentifier: Range<Int64>] = [:]
     var corruptions = 0
     var isFetched = false
+    /// Until when a denial is answered again without asking: what a read-ahead was denied the kernel asks for once more.
+    var deniedUntil = Instant.distantPast
 
     func isReadable(_ range: Range<Int64>) -> Bool {
       !held.values.contains { $0.overlaps(range) } && blob?.isReadable(range) ?? false
@@ -84,6 +86,7 @@ final class MirroredFile: Sendable {
       case answerAndAdvance(Blob)
       case wait
       case gone
+      case denied
     }
     let step = state.withLock { state -> Step in
       let wanted = state.readAhead.wanted(
@@ -92,6 +95,7 @@ final class MirroredFile: Sendable {
       guard state.store == .ready, let blob = state.blob, state.isReadable(range) else {
         // What was not fetched of a revision that is gone can't be had any more.
         if state.isGone { return .gone }
+        if sources.clock.now() < state.deniedUntil { return .denied }
         state.waiting.append(Waiting(range: range, reply: reply))
         state.wanted.append(wanted)
         return .wait
@@ -107,6 +111,7 @@ final class MirroredFile: Sendable {
       advance()
     case .wait: advance()
     case .gone: reply(.failed(.stale))
+    case .denied: reply(.failed(.accessDenied))
     }
   }
 

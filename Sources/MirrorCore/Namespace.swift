@@ -50,6 +50,9 @@ struct Namespace {
   var stated: [FileID: StatedFreshness] = [:]
   /// Versions of current revisions, where an answer named one. See `NamespaceVersions.swift`.
   var versions: [FileID: String] = [:]
+  /// What metadata say of files, of those that say something. See `NamespacePosix.swift`.
+  var posix: [FileID: PosixMetadata] = [:]
+  let posixUse: PosixUse
   /// Names known to be absent, until when.
   private(set) var absent: [NameID: Instant] = [:]
   private(set) var hidden: [ObjectKey: KeyName.HiddenReason] = [:]
@@ -59,8 +62,9 @@ struct Namespace {
   /// What must be done about the last changes once the lock is released.
   var effects = Effects()
 
-  init(prefix: ObjectKey, rules: FreshnessRules) {
+  init(prefix: ObjectKey, rules: FreshnessRules, posixUse: PosixUse = .free) {
     self.rules = rules
+    self.posixUse = posixUse
     prefixLength = prefix.bytes.count
     directories = [Directory(key: prefix.bytes, parent: 0, slotInParent: 0)]
     directories[0].node = nodes.add(.directory, directory: 0, slot: 0)
@@ -189,6 +193,8 @@ struct Namespace {
       let old = entry.revision
       let tag = confirmed ? seen.etag ?? old.etag : old.etag ?? seen.etag
       entry.revision = ObjectRevision(etag: tag, size: old.size, modified: seen.modified ?? old.modified)
+      // Metadata change by a copy onto itself, which moves the date: they are to be heard again.
+      if seen.modified != nil, entry.revision.modified != old.modified { entry.isDescribed = false }
       return entry.revision != old
     }
     let entry = directories[directory].table[slot]
@@ -213,9 +219,11 @@ struct Namespace {
     effects.retired.append(Retirement(key: key, revision: revision, file: FileID(directory, slot)))
     if revision.version != nil { versions[FileID(directory, slot)] = nil }
     if entry.stated == .something { stated[FileID(directory, slot)] = nil }
+    defer { if !posix.isEmpty { posix[FileID(directory, slot)] = nil } }
     guard entry.link != 0 else { return }
     effects.retired[effects.retired.count - 1].node = entry.link
-    nodes.supersede(entry.link, by: SupersededRevision(key: key, revision: revision))
+    nodes.supersede(
+      entry.link, by: SupersededRevision(key: key, revision: revision, posix: posix(directory, slot)))
     effects.notices.append(
       .expire(nodes.id(directories[directory].node), Array(directories[directory].table.name(slot))))
     directories[directory].table.update(slot) { $0.link = 0 }

@@ -10,6 +10,8 @@ struct Question {
     case recall
     /// The revision of a known file is stale.
     case validate(slot: Int, ObjectRevision, cached: Bool, recalled: Bool)
+    /// What its metadata say of the file is wanted.
+    case describe(slot: Int)
     /// Nobody knows this name.
     case discover(beside: ValidationPlanner.Neighbours, wasAbsent: Bool)
   }
@@ -32,6 +34,10 @@ extension Namespace {
       let entry = directories[directory].table[slot]
       if entry.kind == .directory { return .answer(answer(directory, slot, now: now)) }
       if entry.kind == .file {
+        if needsDescription(directory, slot) {
+          let isKnown = entry.recalled || recalled || entry.isExpired
+          return .ask(Question(id: id, key: key, subject: isKnown ? .describe(slot: slot) : .recall))
+        }
         if isFresh(directory, slot, now) { return .answer(answer(directory, slot, now: now)) }
         // Under `origin` the catalogue may know what the object said, and whether there is a copy at all.
         if !entry.recalled, !recalled, !entry.isExpired, rules.readsOrigin {
@@ -88,7 +94,8 @@ extension Namespace {
     let entry = directories[directory].table[slot]
     let remaining = entry.isExpired ? .zero : entry.validated + lifetime(directory, slot) - now
     return NodeEntry(
-      attributes: fileAttributes(entry.link, directory, directories[directory].table.name(slot), entry.revision),
+      attributes: fileAttributes(
+        entry.link, directory, directories[directory].table.name(slot), entry.revision, posix(directory, slot)),
       entryTimeout: min(max(remaining, .zero), Self.longestTimeout), attributeTimeout: Self.longestTimeout)
   }
 
@@ -96,7 +103,8 @@ extension Namespace {
   mutating func fileNode(_ directory: Int, _ slot: Int) -> UInt32 {
     let known = directories[directory].table[slot].link
     if known != 0 { return known }
-    let node = nodes.add(.file, directory: directory, slot: slot)
+    let isLink = posix(directory, slot)?.isLink ?? false
+    let node = nodes.add(.file, directory: directory, slot: slot, isLink: isLink)
     directories[directory].table.update(slot) { $0.link = node }
     return node
   }
@@ -112,16 +120,21 @@ extension Namespace {
   func plainEntry(_ directory: Int, _ slot: Int) -> NodeEntry {
     let number = inode(directory, directories[directory].table.name(slot), directories[directory].table[slot].revision)
     return NodeEntry(
-      attributes: NodeAttributes(node: NodeID(rawValue: 0), inode: number, isDirectory: false, size: 0, modified: 0),
+      attributes: NodeAttributes(
+        node: NodeID(rawValue: 0), inode: number, isDirectory: false, size: 0, modified: 0,
+        isLink: posix(directory, slot)?.isLink ?? false),
       entryTimeout: .zero, attributeTimeout: .zero)
   }
 
   private func fileAttributes(
-    _ node: UInt32, _ directory: Int, _ name: ArraySlice<UInt8>, _ revision: ObjectRevision
+    _ node: UInt32, _ directory: Int, _ name: ArraySlice<UInt8>, _ revision: ObjectRevision, _ posix: PosixMetadata?
   ) -> NodeAttributes {
-    NodeAttributes(
+    let isLink = node == 0 ? posix?.isLink ?? false : nodes[node].isLink
+    let target = isLink ? posix?.target : nil
+    return NodeAttributes(
       node: node == 0 ? NodeID(rawValue: 0) : nodes.id(node), inode: inode(directory, name, revision),
-      isDirectory: false, size: revision.size, modified: revision.modified ?? 0)
+      isDirectory: false, size: target.map { Int64($0.count) } ?? revision.size, modified: revision.modified ?? 0,
+      isLink: isLink, told: posix?.told)
   }
 
   private func inode(_ directory: Int, _ name: ArraySlice<UInt8>, _ revision: ObjectRevision) -> UInt64 {
@@ -140,12 +153,12 @@ extension Namespace {
     case .file:
       let (directory, slot) = (Int(node.directory), Int(node.slot))
       let table = directories[directory].table
-      return fileAttributes(index, directory, table.name(slot), table[slot].revision)
+      return fileAttributes(index, directory, table.name(slot), table[slot].revision, posix(directory, slot))
     case .superseded:
       guard let old = nodes.superseded[index] else { return nil }
       let directory = Int(node.directory)
       let name = old.key.bytes[directories[directory].key.count...]
-      return fileAttributes(index, directory, name, old.revision)
+      return fileAttributes(index, directory, name, old.revision, old.posix)
     case .free: return nil
     }
   }

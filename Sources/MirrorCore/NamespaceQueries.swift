@@ -26,7 +26,8 @@ extension Namespace {
   /// Whether a look-up of the name can be answered now.
   func canAnswer(_ id: NameID, _ now: Instant) -> Bool {
     guard let slot = slot(of: id) else { return false }
-    return directories[id.directory].table[slot].kind == .directory || isFresh(id.directory, slot, now)
+    if directories[id.directory].table[slot].kind == .directory { return true }
+    return isFresh(id.directory, slot, now) && !needsDescription(id.directory, slot)
   }
 
   func absenceLeft(_ id: NameID, _ now: Instant) -> Duration { max(.zero, (absent[id] ?? now) - now) }

@@ -12,12 +12,15 @@ struct Node {
   var slot: Int32 = 0
   var lookups: UInt32 = 0
   var role: Role = .free
+  /// A symbolic link, for as long as it lives.
+  var isLink = false
 }
 
 /// A revision that its name no longer leads to, but that the kernel still uses.
 struct SupersededRevision {
   let key: ObjectKey
   let revision: ObjectRevision
+  let posix: PosixMetadata?
 }
 
 /// Number = generation over index; directories keep theirs for ever, files until the kernel forgets them.
@@ -26,7 +29,7 @@ struct NodeTable {
   private var free: [UInt32] = []
   private(set) var superseded: [UInt32: SupersededRevision] = [:]
 
-  mutating func add(_ role: Node.Role, directory: Int, slot: Int) -> UInt32 {
+  mutating func add(_ role: Node.Role, directory: Int, slot: Int, isLink: Bool = false) -> UInt32 {
     let index: UInt32
     if let reused = free.popLast() {
       index = reused
@@ -39,6 +42,7 @@ struct NodeTable {
     nodes[place].directory = Int32(directory)
     nodes[place].slot = Int32(slot)
     nodes[place].lookups = 0
+    nodes[place].isLink = isLink
     return index
   }
 

@@ -7,7 +7,7 @@ import Synchronization
 /// Answers from memory, catalogue and cache, however old they are; what is in none of these is EACCES, and a
 /// directory shows the names that are known. Nodes and handles are those of the mirror itself.
 public final class QuietView: FileTree {
-  private let mirror: BucketMirror
+  let mirror: BucketMirror
 
   public init(of mirror: BucketMirror) { self.mirror = mirror }
 

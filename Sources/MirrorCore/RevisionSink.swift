@@ -90,6 +90,7 @@ extension BucketMirror {
         let slot = state.namespace.fileSlot(of: id)
       else { return (nil, nil) }
       state.namespace.noteRecalled(id.directory, slot)
+      state.namespace.noteDescribed(id.directory, slot, metadata.posix)
       let unkept = state.noteStated(FileID(id.directory, slot), metadata.caching, asked: requested)
       let entry = state.namespace.directories[id.directory].table[slot]
       // Content that is thought to be here already is not written twice.
@@ -110,6 +111,7 @@ extension BucketMirror {
       let isRenewed = !entry.isExpired && !state.namespace.isFresh(directory, slot, now)
       if isRenewed { state.namespace.freshen(directory, slot, nil, vouched: asked, confirmed: true) }
       state.namespace.learnVersion(directory, slot, metadata.revision.version)
+      state.namespace.noteDescribed(directory, slot, metadata.posix)
       // The parts of one object say the same.
       guard isRenewed || entry.stated == .unknown else { return nil }
       let given = state.namespace.lifetime(directory, slot)

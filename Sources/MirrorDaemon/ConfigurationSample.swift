@@ -31,7 +31,8 @@ public enum ConfigurationSample {
   private static let examples: [String: [String]] = [
     "endpoint-url": ["http://localhost:8333"], "region": ["eu-central-1"], "profile": ["reader"],
     "expected-owner": ["111122223333"], "sse-c-keys": ["/etc/s3mirror.keys"], "ca-bundle": ["/etc/ssl/own-ca.pem"],
-    "client-cert": ["/etc/ssl/client.pem"], "client-key": ["/etc/ssl/client.key"], "part-size": ["8MiB"],
+    "at": ["2024-01-31"], "client-cert": ["/etc/ssl/client.pem"], "client-key": ["/etc/ssl/client.key"],
+    "part-size": ["8MiB"],
     "max-connections": ["16"], "cache-dir": ["/var/cache/s3mirror"], "cache-size": ["10GiB"], "min-free": ["5GiB"],
     "data-path": ["cached"], "freshness": ["*.json=always", "archive/**=forever", "60s"],
     "negative-freshness": ["5s"], "stale-if-error": ["7d"], "stale-while-revalidate": ["30s"],

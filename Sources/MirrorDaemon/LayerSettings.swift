@@ -7,10 +7,11 @@ import MirrorStore
 
 extension MountSettings {
   var mirrorConfiguration: MirrorConfiguration {
-    MirrorConfiguration(
+    var configuration = MirrorConfiguration(
       prefix: source.prefix, rules: at == nil ? rules : .unending, offline: offline, partSize: partSize,
-      isPast: at != nil
-    )
+      isPast: at != nil)
+    configuration.posixUse = posixUse
+    return configuration
   }
 
   /// The time that is shown, in words; nil: the present.
@@ -24,6 +25,7 @@ extension MountSettings {
     options.gid = group
     options.fileMode = fileMode
     options.directoryMode = directoryMode
+    options.fixed = fixed
     return options
   }
 

@@ -2,6 +2,7 @@
 // is checked against it.
 import MirrorAWS
 import MirrorCore
+import MirrorFUSE
 import MirrorPlatform
 import MirrorStore
 
@@ -52,7 +53,7 @@ public struct MountOption: Sendable {
   public var mayBeRepeated: Bool { if case .replaces = joins { false } else { true } }
   var isPath: Bool { placeholder == "FILE" || placeholder == "DIR" }
 
-  public static let all: [MountOption] = origin + cache + freshness + cost + appearance + process
+  public static let all: [MountOption] = origin + cache + freshness + cost + appearance + metadata + process
 
   static func named(_ name: String) -> MountOption? { all.first { $0.name == name } }
 }
@@ -212,13 +213,19 @@ private let appearance: [MountOption] = [
     settings, _ in settings.allowOther = true
   },
   MountOption("uid", "NUMBER", "the owner of all files", otherwise: "who mounts") {
-    (settings, text) throws(OptionProblem) in settings.user = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
+    (settings, text) throws(OptionProblem) in
+    settings.user = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
+    settings.fixed.insert(.owner)
   },
   MountOption("gid", "NUMBER", "the group of all files", otherwise: "that of who mounts") {
-    (settings, text) throws(OptionProblem) in settings.group = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
+    (settings, text) throws(OptionProblem) in
+    settings.group = UInt32(try number(text, in: 0...Int(UInt32.max - 1)))
+    settings.fixed.insert(.group)
   },
   MountOption("file-mode", "OCTAL", "the permissions of files", otherwise: "0444") {
-    (settings, text) throws(OptionProblem) in settings.fileMode = try mode(text)
+    (settings, text) throws(OptionProblem) in
+    settings.fileMode = try mode(text)
+    settings.fixed.insert(.permissions)
   },
   MountOption("dir-mode", "OCTAL", "the permissions of directories", otherwise: "0555") {
     (settings, text) throws(OptionProblem) in
@@ -230,6 +237,15 @@ private let appearance: [MountOption] = [
       )
     }
   },
+]
+
+private let metadata: [MountOption] = [
+  MountOption(
+    "posix-metadata", nil,
+    "ask each object, when it is first looked at, what s3fs, rclone, gcsfuse, DataSync and others keep in its metadata: owner, mode, time, symbolic links",
+    otherwise: "it is heeded once an answer brings it anyway"
+  ) { settings, _ in settings.posixUse = .asked },
+  MountOption("no-posix-metadata", nil, "heed nothing of that") { settings, _ in settings.posixUse = .ignored },
 ]
 
 private let process: [MountOption] = [

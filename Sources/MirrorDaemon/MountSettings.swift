@@ -1,6 +1,7 @@
 // Everything that one mount was asked for, with the defaults of what was not.
 public import MirrorAWS
 public import MirrorCore
+public import MirrorFUSE
 public import MirrorPlatform
 public import MirrorStore
 
@@ -51,6 +52,9 @@ public struct MountSettings: Sendable {
   public var group = ThisProcess.group
   public var fileMode: UInt32 = 0o444
   public var directoryMode: UInt32 = 0o555
+  /// What was asked for, for all files.
+  public var fixed: FixedAttributes = []
+  public var posixUse = PosixUse.free
 
   // The process.
   public var foreground = false

@@ -51,7 +51,7 @@ final class Reload: Sendable {
 
   private func apply(_ new: MountSettings, _ names: Set<String>) {
     let rules: Set = ["freshness", "negative-freshness", "stale-if-error", "stale-while-revalidate"]
-    if !rules.isDisjoint(with: names) { assembly.mirror.replaceRules(new.rules) }
+    if !rules.isDisjoint(with: names) { assembly.mirror.replaceRules(new.mirrorConfiguration.rules) }
     if names.contains("budget") { assembly.purse?.setLimits(new.budgets) }
     if names.contains("log-level") { log.level = new.logLevel }
     if names.contains("cache-size") || names.contains("min-free") {

@@ -20,6 +20,7 @@ func makeHandlers() -> cfuse_handlers {
     read: { owner, request, node, size, offset in
       unsafe service(owner).read(request, NodeID(rawValue: node), offset: offset, count: size)
     },
+    read_link: { owner, request, node in unsafe service(owner).readLink(request, NodeID(rawValue: node)) },
     open_directory: { owner, request, node in unsafe service(owner).openDirectory(request, NodeID(rawValue: node)) },
     read_directory: { owner, request, node, size, offset, handle, plus in
       let place = DirectoryPlace(

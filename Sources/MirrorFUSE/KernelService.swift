@@ -91,6 +91,22 @@ final class KernelService: Sendable {
     }
   }
 
+  func readLink(_ request: UInt, _ node: NodeID) {
+    let tree = tree(for: request)
+    serve(request) { reply in
+      tree.readLink(node) { answer in
+        switch answer {
+        // A NUL would end the path.
+        case .success(let target) where target.isEmpty || target.contains(0): reply.fail(.inputOutput)
+        case .success(let target):
+          let text = (target + [0]).map { CChar(bitPattern: $0) }
+          reply.answer { unsafe cfuse_reply_link($0, text) }
+        case .failure(let error): reply.fail(error)
+        }
+      }
+    }
+  }
+
   /// A reply that is short before the end of the file would make the kernel cut the file, so it is EIO.
   private static func replyExtent(_ request: UInt, _ file: File, _ offset: Int64, _ count: Int) -> Int32 {
     guard count > 0 else { return cfuse_reply_bytes(request, nil, 0) }

@@ -2,6 +2,15 @@
 import Glibc
 public import MirrorPlatform
 
+/// What holds for all files, whatever their objects' metadata say.
+public struct FixedAttributes: OptionSet, Sendable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  public static let owner = FixedAttributes(rawValue: 1)
+  public static let group = FixedAttributes(rawValue: 2)
+  public static let permissions = FixedAttributes(rawValue: 4)
+}
+
 /// The settings of one mount; the defaults are those of an ordinary user's read-only mount.
 public struct MountOptions: Sendable {
   /// What `mount` and `df` show as the source.
@@ -13,6 +22,7 @@ public struct MountOptions: Sendable {
   /// Permission bits of files and of directories.
   public var fileMode: UInt32 = 0o444
   public var directoryMode: UInt32 = 0o555
+  public var fixed: FixedAttributes = []
   /// How far the kernel reads ahead, where sysfs lets us say so; READs come in at most 1 MiB.
   public var readAhead: ByteCount = .mebibytes(1)
   /// The most threads that read requests; none of them ever waits.

@@ -51,6 +51,8 @@ public struct ObjectMetadata: Hashable, Sendable {
   public var storageClass: String?
   public var contentType: String?
   public var caching: CachingFields
+  /// What the tool that wrote it says of the file that it was; nil: nothing.
+  public var posix: PosixMetadata?
   /// Base64 values by algorithm (`crc32`, `crc32c`, `crc64nvme`, `sha1`, `sha256`) of the *whole* object.
   public var checksums: [String: String]
   /// The ETag is the MD5 of the bytes (S3 says so: no SSE-C, no KMS, no multipart).

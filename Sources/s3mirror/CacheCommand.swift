@@ -111,5 +111,8 @@ struct CacheQuery {
 }
 
 extension CachedSource {
-  var name: String { quoted("s3://\(identity.bucket)/\(identity.prefix) at \(identity.endpoint)") }
+  var name: String {
+    let view = identity.view.map { ", as it was at \($0)," } ?? ""
+    return quoted("s3://\(identity.bucket)/\(identity.prefix)\(view) at \(identity.endpoint)")
+  }
 }

@@ -12,7 +12,8 @@ enum CacheTotals {
       query.say(
         .object([
           ("bucket", .string(source.identity.bucket)), ("prefix", .string(source.identity.prefix.description)),
-          ("endpoint", .string(source.identity.endpoint)), ("directory", .string(source.directory)),
+          ("endpoint", .string(source.identity.endpoint)),
+          ("at", source.identity.view.map { .string($0) } ?? .null), ("directory", .string(source.directory)),
           ("pid", source.owner.map { .int(Int64($0)) } ?? .null), ("objects", .int(Int64(total.objects))),
           ("size", .int(total.size)), ("cachedBytes", .int(total.cachedBytes)), ("diskBytes", .int(total.diskBytes)),
         ]),

@@ -44,7 +44,6 @@ struct VersionTests {
     if isDeleted { fixture.store.delete("f") } else { fixture.store.put("f", "new") }
     _ = fixture.store.takeLog()
     #expect(await read(node, at: Int64(Self.size) - 4) == .success("old!"))
-    #expect(fixture.store.asked("get f 3") == 1)
     // It is asked for what is current once, and from then on by its version.
     #expect(await read(node, at: Int64(Self.size) / 2) == .success("old!"))
     let log = fixture.store.takeLog()

@@ -16,6 +16,9 @@ struct cfuse_node {
   uint64_t inode;
   int64_t size;
   int64_t modified;
+  /// ctime.
+  int64_t changed;
+  int32_t modified_nanoseconds;
   uint32_t mode;
   uint32_t uid;
   uint32_t gid;
@@ -32,6 +35,7 @@ struct cfuse_handlers {
   void (*open)(void *owner, cfuse_request request, uint64_t node);
   void (*close)(void *owner, uint64_t node, uint64_t handle);
   void (*read)(void *owner, cfuse_request request, uint64_t node, size_t size, int64_t offset);
+  void (*read_link)(void *owner, cfuse_request request, uint64_t node);
   void (*open_directory)(void *owner, cfuse_request request, uint64_t node);
   void (*read_directory)(void *owner, cfuse_request request, uint64_t node, size_t size, int64_t offset,
                          uint64_t handle, int plus);
@@ -83,6 +87,8 @@ int cfuse_reply_directory(cfuse_request request, uint64_t handle, bool is_as_sho
 /// With a backing id the kernel reads that file, with 0 it asks for the bytes and keeps their pages.
 int cfuse_reply_open(cfuse_request request, uint64_t handle, int32_t backing);
 int cfuse_reply_bytes(cfuse_request request, const void *_Nullable bytes, size_t size);
+/// `target` ends in NUL.
+int cfuse_reply_link(cfuse_request request, const char *target);
 int cfuse_reply_xattr_size(cfuse_request request, size_t size);
 
 /// Appends one name to a READDIR or READDIRPLUS answer: the bytes used, 0 when `left` does not hold it.
