@@ -75,11 +75,18 @@ public struct MountSettings: Sendable {
   }
 
   /// `--cache-dir`, or the place that the system has for caches.
-  public var cacheRoot: String { cacheDirectory.map(absolutePath) ?? defaultCacheDirectory() }
+  public var cacheRoot: String { cacheDirectory.map(absolutePath) ?? builtInCacheDirectory() }
+}
+
+/// That of mounts where nothing else is said: what the configuration has for all of them, else what is built in.
+public func defaultCacheDirectory() -> String {
+  let configuration = (try? Configuration(file: nil)) ?? Configuration()
+  let given = configuration.general.effective().first { $0.option.name == "cache-dir" }
+  return given?.value ?? builtInCacheDirectory()
 }
 
 /// Root: `/var/cache/s3mirror`; others: `$XDG_CACHE_HOME/s3mirror`, by default `~/.cache/s3mirror`.
-public func defaultCacheDirectory() -> String {
+func builtInCacheDirectory() -> String {
   if ThisProcess.user == 0 { return "/var/cache/s3mirror" }
   if let caches = ThisProcess.environment("XDG_CACHE_HOME"), caches.hasPrefix("/") { return caches + "/s3mirror" }
   return (ThisProcess.home ?? "/tmp/s3mirror-\(ThisProcess.user)") + "/.cache/s3mirror"

@@ -4,8 +4,9 @@ import MirrorPlatform
 
 enum DoctorCommand {
   static let details =
-    "Takes the options of mount, and no mount point. About five requests are sent; without\n"
-    + "SOURCE none to any bucket. The exit code is that of the first FAIL."
+    "Takes the options of mount, and no mount point, or the name of a mount in a\n"
+    + "configuration file. About five requests are sent; without SOURCE none to any bucket.\n"
+    + "The exit code is that of the first FAIL."
 
   static let run: @Sendable ([[UInt8]]) throws(CommandFailure) -> ExitCode = { (arguments) throws(CommandFailure) in
     let (settings, hasSource) = try parse(arguments)

@@ -45,6 +45,11 @@ struct ConfigurationTests {
     #expect(try await mount.attributes("d/f").permissions == 0o440)
     #expect(try await mount.status().text("source") == server.bucket)
     #expect(try await mount.command(["mount", "content"]).status == 3)
+    // The commands that read the cache find it by the same file.
+    let listed = try await mount.command(["cache", "ls"])
+    #expect(listed.output.contains("d/f"), "\(listed)")
+    let examined = try await mount.command(["doctor", "content"])
+    #expect(examined.output.contains(server.endpoint), "\(examined)")
     #expect(try await mount.command(["unmount", mount.point]).succeeded)
     let unknown = try await mount.command(["mount", "contents"])
     #expect(unknown.status == 2 && unknown.errors.contains("did you mean 'content'?"), "\(unknown)")

@@ -82,6 +82,19 @@ struct StartTests {
     #expect(mount.daemon == nil)
   }
 
+  // A082
+  @Test(arguments: [
+    "s3://bucket", "bucket/", "bucket", "arn:aws:s3:::bucket", "bucket/d", "s3://bucket/d/", "S3://bucket",
+  ])
+  func `a bucket may be written in several ways, and is no part of the host's name`(source: String) async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let mount = try await MountFixture.mounted(source, endpoint: server.endpoint, limit: .seconds(60))
+    #expect(try await mount.text(source.contains("/d") ? "f" : "d/f") == "x")
+    #expect(server.requests.allSatisfy { $0.fields["host"]?.hasPrefix("127.0.0.1:") == true })
+    #expect(try await mount.status().text("source") == source)
+  }
+
   enum Place: CaseIterable, Sendable {
     case missing, file, full, inCache, aroundCache, link, relative, trailingSlash, linkToNowhere, notOurs, spaces
   }
