@@ -53,12 +53,13 @@ final class FetchRun: ObjectSink {
           GetRequest(
             key: file.key, version: version,
             range: start == 0 && range.upperBound >= file.revision.size ? nil : ByteRange(start, range.upperBound),
-            condition: file.revision.condition, deadline: file.sources.clock.now() + BucketMirror.deadline,
+            condition: version == nil ? file.revision.condition : .none,
+            deadline: file.sources.clock.now() + BucketMirror.deadline,
             purpose: errand == nil ? .content : .ahead), into: self)
-        if version == nil, state.withLock({ $0.mismatch }), file.turnsToVersion() { continue }
+        if version == nil, state.withLock({ $0.mismatch }), await file.turnsToVersion() { continue }
         return end(nil)
       } catch {
-        if version == nil, error.meansGone, file.turnsToVersion() { continue }
+        if version == nil, error.meansGone, await file.turnsToVersion() { continue }
         if version != nil, file.sources.versions.isRefusal(error) {
           state.withLock { $0.mismatch = true }
           return end(nil)

@@ -128,12 +128,13 @@ extension MirroredFile {
       _ = try await sources.store.get(
         GetRequest(
           key: key, version: version, range: ByteRange(read.range.lowerBound, read.range.upperBound),
-          condition: revision.condition, deadline: sources.clock.now() + BucketMirror.deadline), into: buffer)
+          condition: version == nil ? revision.condition : .none, deadline: sources.clock.now() + BucketMirror.deadline),
+        into: buffer)
       if let bytes = buffer.bytes {
         noteVersion(buffer.version)
         return read.reply(.bytes(bytes))
       }
-      if version == nil, turnsToVersion() { return await readThrough(read, isAgain: isAgain) }
+      if version == nil, await turnsToVersion() { return await readThrough(read, isAgain: isAgain) }
       read.reply(.failed(.stale))
       owner?.revisionGone(self)
     } catch {
@@ -141,7 +142,7 @@ extension MirroredFile {
         sources.log.error("a corrupted body was thrown away: \(error)")
         if !isAgain { return await readThrough(read, isAgain: true) }
       }
-      if version == nil, error.meansGone, turnsToVersion() { return await readThrough(read, isAgain: isAgain) }
+      if version == nil, error.meansGone, await turnsToVersion() { return await readThrough(read, isAgain: isAgain) }
       let gone = error.meansGone || version != nil && sources.versions.isRefusal(error)
       read.reply(.failed(gone ? .stale : error.errno))
       if gone { owner?.revisionGone(self) }

@@ -32,6 +32,8 @@ final class MirroredFile: Sendable {
     var isGone = false
     /// The id of the revision's version, once an answer named it.
     var version: String?
+    /// Looks for it where none has.
+    var search: Task<String?, Never>?
     /// Another revision is current by now.
     var isReplaced = false
     var isRetired = false

@@ -32,6 +32,8 @@ extension Namespace {
     let wasDescribed = directories[directory].table[slot].isDescribed
     if wasDescribed, before == said { return }
     setDescribed(directory, slot, said)
+    // That most objects say nothing need not be remembered where nobody is asked for it.
+    if said == nil, before == nil, posixUse == .free { return }
     effects.changes.append(.described(key(directory, slot), said?.text ?? ""))
     guard before != said else { return }
     directories[directory].table.noteChange()

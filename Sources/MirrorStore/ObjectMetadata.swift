@@ -21,9 +21,11 @@ public struct ObjectRevision: Hashable, Sendable {
   /// Something tells it from another of the same size.
   public var isIdentified: Bool { etag != nil || modified != nil }
 
-  /// Whether both name the same bytes: ETag and size, or time and size where a tag is missing.
+  /// Whether both name the same bytes: the version, or ETag and size, or time and size where a tag is missing.
   public func sameBytes(as other: ObjectRevision) -> Bool {
     guard size == other.size else { return false }
+    // What was written while no versions were kept has the id `null`, and may be overwritten.
+    if let version, version == other.version, version != "null" { return true }
     if let etag, let tag = other.etag { return etag == tag }
     return modified != nil && modified == other.modified
   }

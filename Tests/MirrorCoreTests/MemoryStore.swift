@@ -14,6 +14,7 @@ final class MemoryStore: ObjectStore {
     var isTagged = true
     /// Where the bucket keeps versions.
     var version: String?
+    var key = ObjectKey([])
   }
 
   private struct State {
@@ -36,6 +37,7 @@ final class MemoryStore: ObjectStore {
       var object = Object(body: Array(body.utf8), tag: "\"tag-\($0.version)\"", caching: caching)
       if $0.keepsVersions {
         object.version = "v\($0.version)"
+        object.key = ObjectKey(key)
         $0.past["v\($0.version)"] = object
       }
       $0.objects[ObjectKey(key)] = object
@@ -159,6 +161,7 @@ final class MemoryStore: ObjectStore {
   }
 
   func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
+    if request.ofVersions { return try await versions(of: request.prefix) }
     try await enter("list \(request.prefix) \(request.delimited ? "delimited" : "flat")", "list")
     return state.withLock { state in
       let after = request.continuation.map { ObjectKey($0) } ?? request.startAfter
@@ -187,6 +190,22 @@ final class MemoryStore: ObjectStore {
       }
       return page
     }
+  }
+
+  /// Those of one key that can still be had.
+  private func versions(of key: ObjectKey) async throws(StoreError) -> ListPage {
+    try await enter("versions \(key)", "list")
+    let past = state.withLock { state in
+      state.past.filter { $0.value.key == key }.sorted { $0.value.modified > $1.value.modified }
+    }
+    var page = ListPage(objects: [], prefixes: [], next: nil)
+    page.versions = past.map { id, object in
+      let revision = ObjectRevision(
+        etag: EntityTag(object.tag), size: Int64(object.body.count), modified: object.modified, version: id)
+      return ListedVersion(
+        ListedObject(key: key, revision: revision), time: WallTime(seconds: object.modified), isDeleteMarker: false)
+    }
+    return page
   }
 
   func probe(deadline: Instant?) async throws(StoreError) { try await enter("probe", "bucket") }

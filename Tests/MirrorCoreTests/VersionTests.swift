@@ -81,6 +81,34 @@ struct VersionTests {
     await fixture.close()
   }
 
+  @Test func `a version that no answer named is looked for, where it is known that there are any`() async throws {
+    for name in ["f", "g"] { fixture.store.put(name, old) }
+    // Known by a listing alone, as to anyone who has just opened it.
+    _ = await fixture.list("")
+    let node = try #require(await fixture.node("f"))
+    let other = try #require(await fixture.node("g"))
+    #expect(await read(other, at: 0) == .success("old!"))
+    fixture.store.put("f", "new")
+    _ = fixture.store.takeLog()
+    #expect(await read(node, at: 0) == .success("old!"))
+    #expect(await read(node, at: Int64(Self.size) - 4) == .success("old!"))
+    let log = fixture.store.takeLog()
+    #expect(log.count { $0 == "versions f" } == 1)
+    #expect(log.contains { $0.hasPrefix("get f@v1") })
+    await fixture.close()
+  }
+
+  @Test func `a bucket that never named a version is not asked for any`() async throws {
+    let plain = try MirrorFixture(partSize: 1 << 20)
+    plain.store.put("f", old)
+    _ = await plain.list("")
+    let node = try #require(await plain.node("f"))
+    plain.store.put("f", "new")
+    #expect(await read(node, at: 0, of: plain) == .failure(.stale))
+    #expect(plain.store.asked("versions") == 0)
+    await plain.close()
+  }
+
   @Test func `a version that is no longer kept is gone`() async throws {
     fixture.store.put("f", old)
     let node = try #require(await fixture.node("f"))

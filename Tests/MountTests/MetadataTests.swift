@@ -181,4 +181,28 @@ struct MetadataTests {
     #expect(got.first == wanted.first?.replacing(" 4750 ", with: " 750 "))
     #expect(got.dropFirst().first?.hasPrefix("symbolic link 0:0 777 ") == true)
   }
+
+  @Test(.enabled(if: Machine.hasRealServer && ServerKind.rclone.program != nil), arguments: [false, true])
+  func `what rclone copied has its time, and with its metadata its owner and mode`(withMetadata: Bool) async throws {
+    let bucket = try await RealBucket.make()
+    let directory = try TemporaryDirectory("rclone")
+    let file = directory.file("f")
+    try FileSystem.write(Array("hello".utf8), to: file, mode: 0o600)
+    let prepared = try await run([
+      "sh", "-c", "chown 12:34 \"$0\" && chmod 640 \"$0\" && touch -d '2021-02-03 04:05:06.789012345 UTC' \"$0\"", file,
+    ])
+    #expect(prepared.succeeded, "\(prepared)")
+    let program = try #require(ServerKind.rclone.program)
+    let copied = try await run(
+      [
+        program, "copyto", "--s3-provider", "SeaweedFS", "--s3-endpoint", bucket.server.endpoint,
+        "--s3-access-key-id", RealServer.accessKey, "--s3-secret-access-key", RealServer.secretKey,
+        "--s3-force-path-style", "--s3-no-check-bucket",
+      ] + (withMetadata ? ["--metadata"] : []) + [file, ":s3:\(bucket.name)/d/f"],
+      environment: ["RCLONE_CONFIG": "/dev/null", "HOME": directory.path])
+    #expect(copied.succeeded, "\(copied)")
+    let stage = try await bucket.mounted("--posix-metadata")
+    let seen = try await stat(stage, "d/f")
+    #expect(seen == (withMetadata ? "12:34 640" : "0:0 444") + " 2021-02-03 04:05:06.789012345")
+  }
 }

@@ -60,6 +60,20 @@ struct VersionTests {
     #expect(try await stage.mount.fingerprint("d/f") == fingerprint(content(Self.size, 2)))
   }
 
+  @Test func `a file that nobody had read yet when it was replaced is found among its versions`() async throws {
+    let bucket = try await RealBucket.make()
+    try await bucket.server.keepVersions(bucket.name)
+    for name in ["d/f", "d/g"] { try await bucket.put(name, content(400_000, 1)) }
+    let stage = try await bucket.mounted("--freshness", "600s")
+    #expect(try await stage.mount.list("d") == ["f", "g"])
+    #expect(try await stage.mount.fingerprint("d/g") == fingerprint(content(400_000, 1)))
+    let held = try await stage.mount.open("d/f")
+    try await bucket.put("d/f", content(300_000, 2))
+    let (bytes, cost) = try await stage.cost { try await stage.mount.read(held, at: 0, count: 400_000) }
+    #expect(fingerprint(bytes) == fingerprint(content(400_000, 1)))
+    #expect(cost.lists == 1 && cost.others == 1)
+  }
+
   @Test func `without the right to versions the rest of a replaced file is ESTALE, and they are asked for once`()
     async throws
   {
