@@ -38,7 +38,13 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     var storageClass: String?
   }
 
-  init() { reader = XMLReader(self) }
+  private let onNext: (@Sendable (String) -> Void)?
+
+  /// `onNext` is told where the listing goes on as soon as the answer says so, which most servers do before the keys.
+  init(onNext: (@Sendable (String) -> Void)? = nil) {
+    self.onNext = onNext
+    reader = XMLReader(self)
+  }
 
   func begin(_ head: HTTPHead) -> Bool { true }
 
@@ -72,8 +78,12 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     switch name {
     case "Contents": if !entry.key.isEmpty { entries.append(entry) }
     case "EncodingType": isEncoded = text.elementsEqual("url".utf8)
-    case "IsTruncated": isTruncated = text.elementsEqual("true".utf8)
-    case "NextContinuationToken": token = text
+    case "IsTruncated":
+      isTruncated = text.elementsEqual("true".utf8)
+      tellNext()
+    case "NextContinuationToken":
+      token = text
+      tellNext()
     case "KeyCount": hasCount = true
     case "Marker": hasMarker = true
     case "NextMarker": nextMarker = text
@@ -81,15 +91,19 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     }
   }
 
+  private func tellNext() {
+    if isTruncated, !token.isEmpty { onNext?(String(decoding: token, as: UTF8.self)) }
+  }
+
   private func closedAttribute(_ name: String, _ text: [UInt8]) {
     switch name {
     case "Key": entry.key = text
     case "ETag": entry.tag = ListingText.tag(text)
-    case "Size": entry.size = Int64(String(decoding: text, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
+    case "Size": entry.size = ListingText.size(text)
     case "LastModified": entry.modified = ListingText.seconds(text)
     case "StorageClass":
-      let name = String(decoding: text, as: UTF8.self)
-      entry.storageClass = name.isEmpty || name == "STANDARD" ? nil : name
+      let isUsual = text.isEmpty || text.elementsEqual("STANDARD".utf8)
+      entry.storageClass = isUsual ? nil : String(decoding: text, as: UTF8.self)
     default: break
     }
   }
@@ -145,6 +159,12 @@ enum ListingText {
     guard !text.isEmpty else { return nil }
     let isQuoted = text.last == 0x22
     return EntityTag(usable: isQuoted ? text : [0x22] + text + [0x22])
+  }
+
+  /// Digits, read in place.
+  static func size(_ text: [UInt8]) -> Int64? {
+    guard !text.isEmpty, text.count <= 18, text.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return text.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
   }
 
   /// `2026-11-30T11:26:57[.123]Z` without its fraction; the usual spelling is read in place.

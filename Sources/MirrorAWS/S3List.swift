@@ -24,7 +24,7 @@ extension S3Store {
       if let token = request.continuation { question.query.append(("continuation-token", Array(token.utf8))) }
     }
 
-    let reader = ListingReader()
+    let reader = ListingReader(onNext: request.onNext)
     let head = try await ask(question, reader: reader)
     switch reader.finish() {
     case .malformed(let message): throw question.malformed(message, head)

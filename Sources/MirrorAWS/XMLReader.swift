@@ -16,6 +16,8 @@ protocol XMLConsumer: AnyObject {
 
   /// Owns this reader, or outlives it.
   private unowned let consumer: any XMLConsumer
+  /// Names by where libxml2 keeps them: it has one copy of each for as long as the document lives.
+  private var names: [(place: UInt, name: String)] = []
   private var parser: OpaquePointer?
   private var depth = 0
   private var text: [UInt8] = []
@@ -43,12 +45,22 @@ protocol XMLConsumer: AnyObject {
     return unsafe cxml_finish(parser) == 1
   }
 
-  fileprivate func start(_ name: String) {
+  private func name(_ place: UnsafePointer<CChar>) -> String {
+    let address = UInt(bitPattern: place)
+    for known in names where known.place == address { return known.name }
+    let name = unsafe String(cString: place)
+    if names.count < 32 { names.append((address, name)) }
+    return name
+  }
+
+  fileprivate func start(_ place: UnsafePointer<CChar>) {
+    let name = unsafe name(place)
     depth += 1
     text.removeAll(keepingCapacity: true)
     consumer.opened(name, depth: depth)
   }
-  fileprivate func end(_ name: String) {
+  fileprivate func end(_ place: UnsafePointer<CChar>) {
+    let name = unsafe name(place)
     consumer.closed(name, depth: depth, text: text)
     text.removeAll(keepingCapacity: true)
     depth -= 1
@@ -63,12 +75,12 @@ private func reader(_ context: UnsafeMutableRawPointer?) -> XMLReader? {
 
 private func xmlElementStarts(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<CChar>?) {
   guard let name = unsafe name else { return }
-  unsafe reader(context)?.start(String(cString: name))
+  unsafe reader(context)?.start(name)
 }
 
 private func xmlElementEnds(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<CChar>?) {
   guard let name = unsafe name else { return }
-  unsafe reader(context)?.end(String(cString: name))
+  unsafe reader(context)?.end(name)
 }
 
 private func xmlText(_ context: UnsafeMutableRawPointer?, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {

@@ -116,59 +116,8 @@ extension BucketMirror {
     }
   }
 
-  /// All pages of a directory. The first is flat: in a small tree it is the only one, for all that lies below; in a
-  /// walk it takes in the directories that follow.
-  private func fetchListing(_ directory: Int) async throws(StoreError) {
-    let since = clock.now()
-    if state.withLock({ $0.isWalk(to: directory, since) }) {
-      _ = await page(.directory(directory)).value
-      if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return }
-    }
-    var (scan, request, flat) = state.withLock { state in
-      let flat = !state.large.contains(directory)
-      return (
-        ListingScan(base: directory, coversBase: true, since: since),
-        ListRequest(prefix: ObjectKey(state.namespace.directories[directory].key), delimited: !flat), flat
-      )
-    }
-    while true {
-      let requested = clock.now()
-      request.deadline = requested + Self.deadline
-      request.purpose = Errand.purpose(
-        state.withLock { $0.namespace.mayServeStaleListing(directory, requested) } ? .listing : .content)
-      let page = try await store.list(request)
-      let next = change { state, _ -> ListRequest? in
-        defer { state.listings[directory]?.pages += 1 }
-        var next = request
-        if flat {
-          scan.applyFlat(page, requested: requested, to: &state.namespace)
-          state.learn(page, of: request, scan)
-          let parent = state.namespace.directories[directory].parent
-          state.lastChildListed[parent] = (requested, page.objects.count)
-          guard page.next != nil, let last = page.objects.last else { return nil }
-          state.large.formUnion(scan.large)
-          next.delimited = true
-          next.startAfter = scan.narrow(after: last.key, state.namespace)
-        } else {
-          scan.applyDelimited(page, requested: requested, to: &state.namespace)
-          // Where nothing but files lies between its keys, a delimited page is a flat one.
-          if page.prefixes.isEmpty { state.learn(page, of: request, scan, after: scan.lastKey) }
-          scan.noteEnd(of: page)
-          guard page.next != nil else { return nil }
-          next.continuation = page.next
-        }
-        return next
-      }
-      answerKnown(in: directory)
-      guard let next else { return }
-      flat = false
-      request = next
-      pageArrived(directory)
-    }
-  }
-
   /// Shows a page to those who wait, where showing parts is right.
-  private func pageArrived(_ directory: Int) {
+  func pageArrived(_ directory: Int) {
     let (openers, readers) = state.withLock { state -> ([@Sendable (Errno?) -> Void], [ListingFlight.Reader]) in
       guard var flight = state.listings[directory], flight.first else { return ([], []) }
       defer { state.listings[directory] = flight }
@@ -207,37 +156,9 @@ extension BucketMirror {
     }
     for opener in openers { opener(nil) }
   }
-
-  /// One page of what lies below the mount's root: says whether the bucket answers, and fills a small tree whole.
-  func sampleRoot(_ store: any ObjectStore, deadline: Duration) async throws(StoreError) {
-    let since = clock.now()
-    let isKnown = state.withLock { $0.namespace.mayServeStaleListing(0, since) }
-    let page = try await store.list(
-      ListRequest(
-        prefix: configuration.prefix, delimited: false, deadline: since + deadline,
-        purpose: isKnown ? .listing : .content))
-    change { state, _ in
-      var scan = ListingScan(base: 0, coversBase: true, since: since)
-      scan.applyFlat(page, requested: since, to: &state.namespace)
-      let request = ListRequest(prefix: configuration.prefix, delimited: false)
-      state.learn(page, of: request, scan)
-      // A later start knows by this that the bucket was served from here before.
-      state.namespace.effects.changes.append(.directory(configuration.prefix, listed: nil))
-      if page.next != nil { state.large.formUnion(scan.large) }
-    }
-  }
 }
 
 extension BucketMirror.State {
-  /// Whether this listing follows that of a small sibling, so that a page had better take in what follows: a walk.
-  fileprivate func isWalk(to directory: Int, _ now: Instant) -> Bool {
-    guard directory != 0, !large.contains(directory) else { return false }
-    let parent = namespace.directories[directory].parent
-    guard let last = lastChildListed[parent] else { return false }
-    // Of larger ones a page takes in one at most, and can't tell that it has.
-    return now - last.at < namespace.listingLifetime(parent) && last.keys <= ListRequest.maximumKeys / 2
-  }
-
   func isListingFresh(_ directory: Int, _ now: Instant) -> Bool { namespace.hasFreshListing(directory, now) }
 }
 

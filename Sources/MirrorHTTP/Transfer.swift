@@ -17,7 +17,9 @@ final class Transfer: @unchecked Sendable {
   /// Received and not handed on yet: libcurl gives what one recv(2) brought in pieces of 16 KiB, and whoever writes
   /// them to a file wants them together.
   private var held: [UInt8] = []
-  private static let mostHeld = 256 << 10
+  /// So much of it the handler has.
+  private var handedOn = 0
+  private static let step: Int64 = 256 << 10
   private var wasEnded = false
   private var isMalformed = false
   /// While libcurl holds it.
@@ -51,18 +53,39 @@ final class Transfer: @unchecked Sendable {
     }
   }
 
+  /// Hands on what comes first at once, for it may tell what to ask next; then by whole steps of the body, so that who
+  /// writes them to a file fills large pages of its cache.
   func receive(body: UnsafeRawBufferPointer) -> Bool {
+    let isFirst = bodyBytes == 0
     bodyBytes += Int64(body.count)
     unsafe held.append(contentsOf: body)
-    return held.count < Self.mostHeld || handOn()
+    if isFirst { return handOn() }
+    let rest = Int(bodyBytes % Self.step)
+    if held.count - handedOn > rest, handOnPiece(held.count - handedOn - rest) {
+      held.removeFirst(handedOn)
+      handedOn = 0
+    }
+    return !wasEnded
   }
 
   /// Gives the handler what is held; false when that ends the transfer. Nothing is held while the thread waits.
   func handOn() -> Bool {
-    guard !held.isEmpty, !wasEnded else { return !wasEnded }
-    wasEnded = unsafe held.withUnsafeBytes { unsafe !handler.body($0.bytes) }
-    held.removeAll(keepingCapacity: true)
+    handOnPiece(held.count)
     return !wasEnded
+  }
+
+  /// Gives the handler some of what is held; false when there is no more to give.
+  @discardableResult
+  func handOnPiece(_ most: Int = 64 << 10) -> Bool {
+    guard handedOn < held.count, !wasEnded else { return false }
+    let piece = handedOn..<min(held.count, handedOn + most)
+    wasEnded = unsafe held.withUnsafeBytes { unsafe !handler.body(UnsafeRawBufferPointer(rebasing: $0[piece]).bytes) }
+    handedOn = piece.upperBound
+    if handedOn == held.count {
+      held.removeAll(keepingCapacity: true)
+      handedOn = 0
+    }
+    return !held.isEmpty
   }
 
   /// Answers whoever waits; once.

@@ -21,6 +21,9 @@ import Synchronization
   /// How often deadlines are looked at, milliseconds.
   private static let look: Int32 = 250
   private var nextLook = Instant.distantPast
+  /// Turns since what came was last handed on.
+  private var busyTurns = 0
+  private static let mostBusyTurns = 8
 
   /// curl_global_init is not safe against itself in old releases.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -71,14 +74,23 @@ import Synchronization
       var running: Int32 = 0
       unsafe curl_multi_perform(multi, &running)
       finishDone()
-      handOn()
       endOverdue()
-      // Anything that finished may have brought new work meanwhile: the wake-up is kept, so this returns at once.
-      if isOpen { unsafe curl_multi_poll(multi, nil, 0, active.isEmpty ? 60_000 : Self.look, nil) }
+      if isOpen { wait() }
     }
     for transfer in active.values { end(transfer, .closed, "the transport is closed") }
     idle.removeAll()
     unsafe curl_multi_cleanup(multi)
+  }
+
+  /// Waits for something to do. While more is coming in than is taken, what came is held, for some turns.
+  private func wait() {
+    var ready: Int32 = 0
+    if busyTurns < Self.mostBusyTurns { unsafe curl_multi_poll(multi, nil, 0, 0, &ready) }
+    busyTurns = ready > 0 ? busyTurns + 1 : 0
+    guard ready == 0, inbox.withLock({ $0.isEmpty }) else { return }
+    handOn()
+    // Anything that finished may have brought new work meanwhile: the wake-up is kept, so this returns at once.
+    unsafe curl_multi_poll(multi, nil, 0, active.isEmpty ? 60_000 : Self.look, nil)
   }
 
   /// False when the transport closes.
@@ -130,9 +142,22 @@ import Synchronization
       guard let context = unsafe ccurl_get_pointer(pointer, CURLINFO_PRIVATE) else { continue }
       let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
       guard let easy = release(transfer) else { continue }
+      while transfer.handOnPiece() { beginSubmitted() }
       transfer.finish(result, handle: easy)
       keep(easy)
     }
+  }
+
+  /// Who reads a long answer may know what to ask next before its end: that is sent at once.
+  private func beginSubmitted() {
+    let submitted = inbox.withLock { inbox in
+      defer { inbox.submitted = [] }
+      return inbox.submitted
+    }
+    guard !submitted.isEmpty else { return }
+    for transfer in submitted { start(transfer) }
+    var running: Int32 = 0
+    unsafe curl_multi_perform(multi, &running)
   }
 
   /// What the last turn brought.

@@ -37,16 +37,27 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
   private static func hexadecimalForm(_ bytes: [UInt8]) -> Form? {
     guard bytes.count >= 34, bytes.count <= 45, bytes.first == 0x22, bytes.last == 0x22,
-      !bytes[1..<33].contains(where: { (0x41...0x46).contains($0) }),
-      let digest = MirrorPlatform.bytes(hexadecimal: bytes[1..<33])
+      let high = word(hexadecimal: bytes, at: 1), let low = word(hexadecimal: bytes, at: 17)
     else { return nil }
-    let (high, low) = words(digest)
     if bytes.count == 34 { return .digest(high, low) }
     let count = bytes[34..<(bytes.count - 1)]
     guard bytes[33] == 0x2D, let first = count.first, (0x31...0x39).contains(first),
       count.allSatisfy({ (0x30...0x39).contains($0) }), let parts = UInt32(String(decoding: count, as: UTF8.self))
     else { return nil }
     return .parts(high, low, parts)
+  }
+
+  /// Sixteen lower-case hexadecimal digits. A listing has a thousand of them a page: read in place.
+  private static func word(hexadecimal bytes: [UInt8], at start: Int) -> UInt64? {
+    var word: UInt64 = 0
+    for byte in bytes[start..<(start + 16)] {
+      switch byte {
+      case 0x30...0x39: word = word << 4 | UInt64(byte - 0x30)
+      case 0x61...0x66: word = word << 4 | UInt64(byte - 0x57)
+      default: return nil
+      }
+    }
+    return word
   }
 
   private static func words(_ bytes: [UInt8]) -> (UInt64, UInt64) {

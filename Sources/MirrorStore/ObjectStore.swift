@@ -120,6 +120,9 @@ public struct ListRequest: Sendable {
   public var ofVersions = false
   public var deadline: Instant?
   public var purpose: RequestPurpose
+  /// Told the next page's token as soon as it is known, maybe before the page ends, and again by another attempt; on any
+  /// thread.
+  public var onNext: (@Sendable (String) -> Void)?
 
   public init(
     prefix: ObjectKey, delimited: Bool, startAfter: ObjectKey? = nil, continuation: String? = nil,

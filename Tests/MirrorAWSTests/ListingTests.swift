@@ -1,5 +1,6 @@
 // Listings as servers really send them.
 import MirrorStore
+import Synchronization
 import Testing
 
 @testable import MirrorAWS
@@ -16,6 +17,11 @@ struct ListingTests {
       rest = rest.dropFirst(piece)
     }
     return reader.finish()
+  }
+
+  private func feed(_ bytes: ArraySlice<UInt8>, to reader: ListingReader) -> Bool {
+    let bytes = Array(bytes)
+    return reader.receive(bytes.span.bytes)
   }
 
   private func parse(_ text: String, piece: Int = 7) -> ListingReader.Outcome { parse(Array(text.utf8), piece: piece) }
@@ -45,6 +51,24 @@ struct ListingTests {
     <ETag>abc-2</ETag><Size>0</Size><StorageClass>GLACIER</StorageClass></Contents>\
     <CommonPrefixes><Prefix>p/d+1/</Prefix></CommonPrefixes><EncodingType>url</EncodingType></ListBucketResult>
     """
+
+  @Test func `where a listing goes on is told before the keys are through`() throws {
+    let told = Mutex<[String]>([])
+    let reader = ListingReader { token in told.withLock { $0.append(token) } }
+    let bytes = Array(whole.utf8)
+    #expect(feed(bytes[..<360], to: reader))
+    #expect(told.withLock { $0 } == ["a+b%2F="])
+    #expect(feed(bytes[360...], to: reader))
+    guard case .page(let page, _, _) = reader.finish() else { throw Absent() }
+    #expect(page.objects.count == 2)
+    #expect(told.withLock { $0 } == ["a+b%2F="])
+  }
+
+  @Test func `a last page tells of none`() throws {
+    let reader = ListingReader { Issue.record("told \($0)") }
+    #expect(feed(Array(whole.replacing("true", with: "false").utf8)[...], to: reader))
+    _ = reader.finish()
+  }
 
   @Test(arguments: [1, 7, 4096]) func `a page is read whatever its pieces`(piece: Int) throws {
     let page = try page(whole, piece: piece)

@@ -27,6 +27,8 @@ final class MemoryStore: ObjectStore {
     var keepsVersions = false
     var deniesVersions = false
     var past: [String: Object] = [:]
+    /// What the head of a page says where to go on, if not the truth.
+    var toldInstead: String?
   }
   private let state = Mutex(State())
 
@@ -70,6 +72,7 @@ final class MemoryStore: ObjectStore {
   }
   func delete(_ key: String) { state.withLock { $0.objects[ObjectKey(key)] = nil } }
   func fail(_ code: StoreError.Code?) { state.withLock { $0.failure = code } }
+  func tellInstead(_ token: String?) { state.withLock { $0.toldInstead = token } }
   func setPageSize(_ size: Int) { state.withLock { $0.pageSize = size } }
   /// What was asked since the last call: `get key 0-9 if-none-match`, `list prefix flat`, …
   func takeLog() -> [String] {
@@ -90,6 +93,15 @@ final class MemoryStore: ObjectStore {
     for continuation in waiting { continuation.resume() }
   }
 
+  /// Lets the answers go that are held back now, and holds back those that follow.
+  func stepGate() {
+    let waiting = state.withLock { state in
+      defer { state.gate = [] }
+      return state.gate ?? []
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
   private func passGate() async {
     await withCheckedContinuation { continuation in
       let pass = state.withLock { state in
@@ -101,11 +113,14 @@ final class MemoryStore: ObjectStore {
     }
   }
 
-  private func enter(_ line: String, _ subject: String) async throws(StoreError) {
+  private func enter(
+    _ line: String, _ subject: String, telling: () -> Void = {}
+  ) async throws(StoreError) {
     let failure = state.withLock { state in
       state.log.append(line)
       return state.failure
     }
+    if failure == nil { telling() }
     await passGate()
     if let failure { throw StoreError(failure, operation: "Test", subject: subject, message: "told to fail") }
   }
@@ -160,10 +175,18 @@ final class MemoryStore: ObjectStore {
       storageClass: object.storageClass, caching: object.caching)
   }
 
+  /// As the service does it: where the listing goes on is told before the keys.
   func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
     if request.ofVersions { return try await versions(of: request.prefix) }
-    try await enter("list \(request.prefix) \(request.delimited ? "delimited" : "flat")", "list")
-    return state.withLock { state in
+    try await enter("list \(request.prefix) \(request.delimited ? "delimited" : "flat")", "list") {
+      let told = state.withLock { $0.toldInstead } ?? page(request).next
+      if let told { request.onNext?(told) }
+    }
+    return page(request)
+  }
+
+  private func page(_ request: ListRequest) -> ListPage {
+    state.withLock { state in
       let after = request.continuation.map { ObjectKey($0) } ?? request.startAfter
       var page = ListPage(objects: [], prefixes: [], next: nil)
       for (key, object) in state.objects.sorted(by: { $0.key < $1.key }) {

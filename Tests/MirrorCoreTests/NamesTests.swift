@@ -2,6 +2,7 @@
 import MirrorCore
 import MirrorPlatform
 import MirrorStore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct NamesTests {
@@ -72,6 +73,39 @@ import Testing
     #expect(await fixture.errno("big/missing") == .noEntry)
     #expect(fixture.store.takeLog().count <= 2)
     await fixture.close()
+  }
+
+  @Test func `while a page of a large directory comes the next one is asked for, and no more`() async throws {
+    let (fixture, names) = try large()
+    fixture.store.closeGate()
+    let listing = Task { await fixture.list("") }
+    // Of the flat page it is not known where to go on.
+    for asked in [1, 3, 5] {
+      #expect(await eventually { fixture.store.asked("list") == asked })
+      try await Task.sleep(for: .milliseconds(20))
+      #expect(fixture.store.asked("list") == asked)
+      fixture.store.stepGate()
+    }
+    fixture.store.openGate()
+    #expect(await listing.value == .success(names))
+    #expect(fixture.store.takeLog().count == 5)
+    await fixture.close()
+  }
+
+  @Test func `what a page says before its keys counts for nothing when its end says another thing`() async throws {
+    let (fixture, names) = try large()
+    fixture.store.tellInstead("k45")
+    #expect(await fixture.list("") == .success(names))
+    await fixture.close()
+  }
+
+  /// A directory of five pages.
+  private func large() throws -> (MirrorFixture, [String]) {
+    let names = (10..<60).map { "k\($0)" }
+    let fixture = try MirrorFixture()
+    fixture.store.setPageSize(10)
+    for name in names { fixture.store.put(name, name) }
+    return (fixture, names)
   }
 
   @Test func `a walk of twenty directories costs one page each at most`() async throws {
