@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -101,6 +102,9 @@ int cglibc_local_listen(const char *path) {
 }
 
 int cglibc_local_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC); }
+
+// On Linux a priority belongs to a thread (setpriority(2), "C library/kernel differences").
+void cglibc_yield_thread(void) { (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 10); }
 
 void cglibc_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 

@@ -34,8 +34,8 @@ import MirrorPlatform
 
   /// Starts the thread. `body` gets each batch, which may be empty, and answers when it wants to be called again
   /// though nothing comes.
-  func start(_ name: String, _ body: @escaping @Sendable ([Item]) -> Duration?) {
-    startThread(name) { [self] in
+  func start(_ name: String, background: Bool = false, _ body: @escaping @Sendable ([Item]) -> Duration?) {
+    startThread(name, background: background) { [self] in
       while let batch = take() {
         if let delay = body(batch) { locked { wakeUp(at: now() + delay.nanosecondsClamped) } }
       }

@@ -11,11 +11,11 @@ public final class Cache: Sendable {
   private let shelf: BlobShelf
   private let lock: Mutex<File?>
 
-  private init(_ directory: SourceDirectory, _ shelf: BlobShelf, lock: File) {
+  private init(_ directory: SourceDirectory, _ shelf: BlobShelf, isNew: Bool, lock: File) {
     self.directory = directory.path
     self.shelf = shelf
     self.lock = Mutex(lock)
-    catalogue = Catalogue(shelf)
+    catalogue = Catalogue(shelf, isNew: isNew)
   }
 
   deinit { shelf.thread.end() }
@@ -45,11 +45,11 @@ public final class Cache: Sendable {
       opened.totals, limit: configuration.limit, minimumFree: configuration.minimumFree, free: free)
     let shelf = BlobShelf(path: directory.blobs, opened, budget: budget, clock: clock, log: log)
     let session = CatalogueSession(opened.store, path: directory.catalogue, shelf: shelf)
-    shelf.thread.start("catalogue") { session.process($0) }
+    shelf.thread.start("catalogue", background: true) { session.process($0) }
     Sweep(shelf: shelf).start()
     // The limit may be lower than last time.
     shelf.thread.post(.job { _ = $0.makeRoom(0) })
-    return Cache(directory, shelf, lock: lock)
+    return Cache(directory, shelf, isNew: opened.wasEmpty, lock: lock)
   }
 
   /// The copy of this revision, if there is one. Its file exists and has the right size; after an unclean end, or when

@@ -11,7 +11,13 @@ public final class Catalogue: Sendable {
   private let shelf: BlobShelf
   private var thread: BatchThread<CatalogueItem> { shelf.thread }
 
-  init(_ shelf: BlobShelf) { self.shelf = shelf }
+  /// Nothing was known when it was opened: it holds what this process recorded and no more.
+  public let isNew: Bool
+
+  init(_ shelf: BlobShelf, isNew: Bool) {
+    self.shelf = shelf
+    self.isNew = isNew
+  }
 
   /// Takes note of a change, which is on disk within a second or two. Never waits.
   public func record(_ change: CatalogueChange) {

@@ -40,15 +40,24 @@ extension CatalogueStore {
     bind(query, key)
     query.bind(3, until.milliseconds)
     try query.run()
+    hasAbsences = true
     absencesPut += 1
     if absencesPut >= Self.step { try dropAbsences(now: now) }
   }
 
   /// The name appeared.
   func removeAbsence(_ key: ObjectKey) throws(SQLiteError) {
+    if hasAbsences == nil { hasAbsences = try findAnyAbsence() }
+    guard hasAbsences == true else { return }
     let query = try statement(.removeAbsence)
     bind(query, key)
     try query.run()
+  }
+
+  private func findAnyAbsence() throws(SQLiteError) -> Bool {
+    let query = try statement(.anyAbsence)
+    defer { query.reset() }
+    return try query.step()
   }
 
   /// Drops what is over, and what is too much. The number dropped.

@@ -6,6 +6,8 @@ struct OpenCatalogue {
   let store: CatalogueStore
   /// The process before did not close it.
   let wasUnclean: Bool
+  /// Nothing of the bucket was in it.
+  let wasEmpty: Bool
   let era: Int64
   let totals: Budget.Totals
   /// Blobs made from now on have this id or a higher one; files in the way of them are nobody's.
@@ -102,8 +104,9 @@ extension OpenCatalogue {
     let ledgerRowsJoined = store.connection.changes
     let absencesDropped = try store.dropAbsences(now: clock.wall())
     try store.connection.execute("COMMIT")
+    let wasEmpty = try number(store, Schema.knowsAnything) == 0
     return OpenCatalogue(
-      store: store, wasUnclean: wasUnclean, era: era, totals: totals, firstID: firstID, lastUsed: lastUsed,
+      store: store, wasUnclean: wasUnclean, wasEmpty: wasEmpty, era: era, totals: totals, firstID: firstID, lastUsed: lastUsed,
       absencesDropped: absencesDropped, ledgerRowsJoined: ledgerRowsJoined)
   }
 

@@ -7,6 +7,8 @@ final class CatalogueStore {
   let connection: Connection
   /// Since absences that are over were last dropped.
   var absencesPut = 0
+  /// Whether the table of absences may hold any; nil while nobody has looked. A listing of new names need not search it.
+  var hasAbsences: Bool?
   private var prepared: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
 
   init(_ connection: Connection) { self.connection = connection }

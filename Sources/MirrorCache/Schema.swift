@@ -98,6 +98,10 @@ enum Schema {
     "EXISTS(SELECT 1 FROM pins WHERE substr(CAST(\(parent) || \(name) AS BLOB), 1, length(prefix)) = prefix)"
   }
 
+  static let knowsAnything = """
+    SELECT EXISTS(SELECT 1 FROM objects) OR EXISTS(SELECT 1 FROM directories) OR EXISTS(SELECT 1 FROM absences)
+      OR EXISTS(SELECT 1 FROM blobs)
+    """
   static let totals = "SELECT COUNT(*), TOTAL(bytes), TOTAL((bytes + 4095) / 4096 * 4096) FROM blobs"
 }
 
@@ -121,7 +125,7 @@ enum Query: Int, CaseIterable {
   case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
   case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins,
     pinBlobs, readPins
-  case findAbsence, putAbsence, removeAbsence, absencesIn, removeAbsencesBelow, removeAbsencesOver, removeExcess
+  case findAbsence, anyAbsence, putAbsence, removeAbsence, absencesIn, removeAbsencesBelow, removeAbsencesOver, removeExcess
   case addLedger, readLedger, removePrices, addPrice, readPrices
 
   var sql: String {
@@ -183,6 +187,7 @@ enum Query: Int, CaseIterable {
       WHERE CAST(parent || name AS BLOB) >= ?1 AND (?2 IS NULL OR CAST(parent || name AS BLOB) < ?2)
       """
     case .findAbsence: "SELECT until FROM absences WHERE parent = ?1 AND name = ?2"
+    case .anyAbsence: "SELECT 1 FROM absences LIMIT 1"
     case .putAbsence: "INSERT OR REPLACE INTO absences VALUES(?1, ?2, ?3)"
     case .removeAbsence: "DELETE FROM absences WHERE parent = ?1 AND name = ?2"
     case .absencesIn: "SELECT name, until FROM absences WHERE parent = ?1"

@@ -5,8 +5,14 @@ import MirrorStore
 import Synchronization
 
 extension BucketMirror {
+  /// All that the catalogue knows is in memory too: nobody need wait for its thread.
+  private var remembersAll: Bool {
+    cache.catalogue.isNew && state.withLock { !$0.namespace.hasForgottenAbsences }
+  }
+
   /// Brings in what is remembered of one name, be it that it does not exist, and of the listing of its directory.
   func recall(_ id: NameID) async {
+    if remembersAll { return }
     await recall(directory: id.directory)
     let key = state.withLock { $0.namespace.directories[id.directory].key } + id.name
     let object = await cache.catalogue.object(ObjectKey(key))
@@ -21,6 +27,7 @@ extension BucketMirror {
 
   /// Brings in when a directory was last listed; its names stay in the catalogue until they are asked for.
   func recall(directory: Int) async {
+    if remembersAll { return }
     let key = state.withLock { state in
       state.recalled.contains(directory) ? nil : ObjectKey(state.namespace.directories[directory].key)
     }
@@ -38,7 +45,7 @@ extension BucketMirror {
       state.namespace.directories[directory].loaded ? nil : ObjectKey(state.namespace.directories[directory].key)
     }
     guard let key else { return }
-    let known = await cache.catalogue.directory(key)
+    let known = remembersAll ? nil : await cache.catalogue.directory(key)
     change { state, _ in
       guard !state.namespace.directories[directory].loaded else { return }
       state.namespace.directories[directory].loaded = true

@@ -55,6 +55,8 @@ struct Namespace {
   let posixUse: PosixUse
   /// Names known to be absent, until when.
   private(set) var absent: [NameID: Instant] = [:]
+  /// There were more than memory is for: the catalogue knows of some that are not in it.
+  private(set) var hasForgottenAbsences = false
   private(set) var hidden: [ObjectKey: KeyName.HiddenReason] = [:]
   private var storageClasses: [String] = ["STANDARD"]
   /// Listings of this endpoint show other ETags than its GETs: they prove presence only.
@@ -295,7 +297,7 @@ struct Namespace {
   mutating func setAbsent(_ id: NameID, until: Instant, now: Instant) {
     if absent.count >= 50_000 {
       absent = absent.filter { $0.value > now }
-      if absent.count >= 50_000 { absent = [:] }
+      if absent.count >= 50_000 { (absent, hasForgottenAbsences) = ([:], true) }
     }
     absent[id] = until
   }

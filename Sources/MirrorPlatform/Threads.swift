@@ -3,9 +3,10 @@ import CGlibc
 import Glibc
 import Synchronization
 
-/// Starts a detached thread named for `ps -T` (at most 15 bytes).
-public func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
-  let box = unsafe Unmanaged.passRetained(ThreadBody(name: name, run: body)).toOpaque()
+/// Starts a detached thread named for `ps -T` (at most 15 bytes). A `background` one gives way to others where they
+/// want the same processor.
+public func startThread(_ name: String, background: Bool = false, _ body: @escaping @Sendable () -> Void) {
+  let box = unsafe Unmanaged.passRetained(ThreadBody(name: name, isBackground: background, run: body)).toOpaque()
   var thread = pthread_t()
   let error = unsafe pthread_create(&thread, nil, threadMain, box)
   precondition(error == 0, "no thread can be started: \(Errno(rawValue: error))")
@@ -14,9 +15,11 @@ public func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) 
 
 private final class ThreadBody {
   let name: String
+  let isBackground: Bool
   let run: @Sendable () -> Void
-  init(name: String, run: @escaping @Sendable () -> Void) {
+  init(name: String, isBackground: Bool, run: @escaping @Sendable () -> Void) {
     self.name = name
+    self.isBackground = isBackground
     self.run = run
   }
 }
@@ -25,6 +28,7 @@ private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRa
   guard let argument = unsafe argument else { return nil }
   let body = unsafe Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue()
   unsafe cglibc_name_thread(body.name)
+  if body.isBackground { cglibc_yield_thread() }
   body.run()
   return nil
 }

@@ -27,6 +27,8 @@ int cglibc_spawn_reading(char *const argv[], int output);
 void cglibc_report_crashes(void);
 /// pthread_setname_np(3) of the calling thread.
 void cglibc_name_thread(const char *name);
+/// setpriority(2) of the calling thread alone: it gives way to others.
+void cglibc_yield_thread(void);
 /// A listening Unix socket of mode 0600, or -1 and errno.
 int cglibc_local_listen(const char *path);
 /// accept4(2), closed on exec.
