@@ -10,6 +10,8 @@ public struct AWSSettings: Hashable, Sendable {
   /// Path style by `addressing_style`: true for `path`, false for `virtual`.
   public var options: EndpointOptions
   public var requesterPays: Bool
+  /// Directory buckets are asked by sessions.
+  public var usesSessions: Bool
   /// Endpoint URLs of environment and files are not to be used.
   let ignoresURLs: Bool
 
@@ -24,6 +26,9 @@ public struct AWSSettings: Hashable, Sendable {
     maximumAttempts = (environment.nonEmpty("AWS_MAX_ATTEMPTS") ?? profile?["max_attempts"]).flatMap { Int($0) }
       .flatMap { $0 >= 1 ? $0 : nil }
     options = EndpointOptions(environment: environment, profile: profile)
+    usesSessions =
+      (environment.nonEmpty("AWS_S3_DISABLE_EXPRESS_SESSION_AUTH") ?? profile?["s3_disable_express_session_auth"])?
+      .lowercased() != "true"
     requesterPays = environment.nonEmpty("AWS_REQUEST_PAYER")?.lowercased() == "requester"
   }
 }

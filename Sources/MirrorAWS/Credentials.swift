@@ -8,8 +8,19 @@ public struct Credentials: Hashable, Sendable, CustomStringConvertible, CustomDe
   public let sessionToken: String?
   /// When temporary keys end, where it is known.
   public let expiration: WallTime?
+  /// Those of a session with one bucket (CreateSession): its token goes into a header of its own.
+  let isSession: Bool
 
   public init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil, expiration: WallTime? = nil) {
+    self.init(
+      accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken, expiration: expiration,
+      isSession: false)
+  }
+
+  init(
+    accessKeyID: String, secretAccessKey: String, sessionToken: String?, expiration: WallTime?, isSession: Bool
+  ) {
+    self.isSession = isSession
     self.accessKeyID = accessKeyID
     self.secretAccessKey = secretAccessKey
     self.sessionToken = sessionToken

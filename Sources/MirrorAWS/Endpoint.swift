@@ -17,6 +17,11 @@ public struct Endpoint: Hashable, Sendable {
   /// Under this name hosts may be redirected to: amazonaws.com or the endpoint's own host.
   public let domain: String
   public let isCustom: Bool
+  /// Of S3 Express: signed for that service, listed in no order.
+  public let isDirectory: Bool
+
+  /// The service that signatures name.
+  var service: String { isDirectory ? "s3express" : "s3" }
 
   /// The Host header.
   public var host: String { address.hostHeader }
@@ -27,8 +32,10 @@ public struct Endpoint: Hashable, Sendable {
   ) throws(EndpointError) {
     guard !bucket.isEmpty else { throw EndpointError("no bucket was named") }
     let isARN = bucket.hasPrefix("arn:")
-    if bucket.hasSuffix("--x-s3") || bucket.hasSuffix("--xa-s3") {
-      throw EndpointError("directory buckets (\(bucket)) are not supported")
+    let directory = DirectoryBucket(bucket)
+    isDirectory = directory != nil
+    if directory == nil, bucket.hasSuffix("--x-s3") || bucket.hasSuffix("--xa-s3") {
+      throw EndpointError("\(bucket) names no zone: a directory bucket is called NAME--ZONE--x-s3")
     }
     if let customURL {
       guard !isARN else { throw EndpointError("an access point ARN can't go with an endpoint URL") }
@@ -39,7 +46,7 @@ public struct Endpoint: Hashable, Sendable {
         || !Self.isLabel(bucket, allowingDots: address.scheme == "http")
       self.address = asPath ? address : address.prefixed(bucket)
       path = base + (asPath ? "/" + percentEncoded(bucket.utf8, keepingSlash: false) : "")
-      signingRegion = region.isEmpty ? "us-east-1" : region
+      signingRegion = directory?.region ?? (region.isEmpty ? "us-east-1" : region)
       domain = address.host
       isCustom = true
       return
@@ -56,9 +63,18 @@ public struct Endpoint: Hashable, Sendable {
       signingRegion = point.region
       return
     }
-    let region = region.isEmpty ? "us-east-1" : region
+    // That of a directory bucket is in its name, whatever region the client is in.
+    let region = directory?.region ?? (region.isEmpty ? "us-east-1" : region)
     guard Self.isLabel(region, allowingDots: false) else { throw EndpointError("\(region) is no region") }
     domain = Self.suffix(region: region)
+    if let directory {
+      try directory.check(bucket, options)
+      address = HostAddress(
+        scheme: "https", host: "\(bucket).\(directory.service(options)).\(region).\(domain)", port: nil)
+      path = ""
+      signingRegion = region
+      return
+    }
     // A wildcard certificate covers one label, so a dotted bucket must go into the path.
     let asPath = options.pathStyle ?? false || !Self.isLabel(bucket, allowingDots: false)
     try options.check(region: region, asPath: asPath)

@@ -16,21 +16,30 @@ final class Evidence<Claim: Hashable & Sendable>: Sendable {
   }
   private let state = Mutex(State())
   private let isPromised: Bool
+  /// Claims were disproven in an earlier life.
+  private let wasDisproven: @Sendable () -> Bool
   private let capacity = 1000
 
-  init(isPromised: Bool = false) { self.isPromised = isPromised }
+  init(isPromised: Bool = false, wasDisproven: @escaping @Sendable () -> Bool = { false }) {
+    self.isPromised = isPromised
+    self.wasDisproven = wasDisproven
+  }
 
   /// Claims of this kind are known to say nothing here.
-  var isDisproven: Bool { state.withLock { $0.isDisproven && !$0.isProven } }
+  var isDisproven: Bool {
+    let was = wasDisproven()
+    return state.withLock { ($0.isDisproven || was) && !$0.isProven }
+  }
 
   func judge(_ claim: Claim, agrees: Bool) -> Verdict {
     if isPromised { return agrees ? .accept : .reject }
+    let was = wasDisproven()
     return state.withLock { state in
       if agrees {
         state.isProven = true
         return .accept
       }
-      if state.unlike.contains(claim) || (state.isDisproven && !state.isProven) { return .accept }
+      if state.unlike.contains(claim) || ((state.isDisproven || was) && !state.isProven) { return .accept }
       return .askAgain
     }
   }

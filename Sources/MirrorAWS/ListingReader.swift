@@ -21,7 +21,7 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
   private var entry = RawEntry()
   private var prefixes: [[UInt8]] = []
   private var isInPrefixes = false
-  private var isEncoded = false
+  private(set) var isEncoded = false
   private var isTruncated = false
   private var token: [UInt8] = []
   /// Fields that only one of the two versions of the listing has.

@@ -17,6 +17,8 @@ struct Question: Sendable {
   var headers: [HTTPField] = []
   var deadline: Instant?
   var isBulk = false
+  /// By a session of the bucket's, where it has sessions (S3 Express).
+  var bySession = true
   /// Over a connection that carried nothing before.
   var isFresh = false
 
@@ -36,10 +38,13 @@ extension Question {
     let path = target.path.isEmpty ? "/" : target.path
     var headers = headers
     if let credentials = identity.credentials {
-      let signer = SigV4(credentials: credentials, region: target.region, date: date)
+      let signer = SigV4(credentials: credentials, region: target.region, service: target.service, date: date)
       headers.append(HTTPField("x-amz-content-sha256", SigV4.emptyHash))
       headers.append(HTTPField("x-amz-date", signer.stamp))
-      if let token = credentials.sessionToken { headers.append(HTTPField("x-amz-security-token", token)) }
+      if let token = credentials.sessionToken {
+        let isOfBucket = credentials.isSession
+        headers.append(HTTPField(isOfBucket ? "x-amz-s3session-token" : "x-amz-security-token", token))
+      }
       let signed = headers.filter { $0.name.hasPrefix("x-amz-") }.map { (name: $0.name, value: $0.value) }
       let canonical = CanonicalRequest(
         method: method.rawValue, path: path, query: query,
@@ -57,10 +62,12 @@ struct Target: Hashable, Sendable {
   /// Encoded, the key included.
   var path: String
   var region: String
+  var service: String
 
   init(_ endpoint: Endpoint, key: ObjectKey?) {
     address = endpoint.address
     path = endpoint.path + (key.map { CanonicalQuery.path(key: $0.bytes) } ?? "")
     region = endpoint.signingRegion
+    service = endpoint.service
   }
 }

@@ -36,12 +36,13 @@ extension S3Store {
         after: refusal, question: question, target: target, endpoint: endpoint, identity: identity,
         clockOffset: offset, now: now)
       let error = refusal.error(question, signed: identity.credentials, now: now)
-      guard try await apply(step, error: error) else { throw error }
+      guard try await apply(step, question, error: error) else { throw error }
       try await Allowance.current?.again()
     }
   }
 
   private func identity(for question: Question) async throws(StoreError) -> Identity {
+    if question.bySession, let sessions = sessions { return try await sessions.identity(question) }
     do throws(CredentialError) {
       if let identity = try await configuration.credentials.identity() { return identity }
       throw CredentialError("no credentials found (asked: \(configuration.credentials.name))")
@@ -78,11 +79,13 @@ extension S3Store {
     let name = answer.received?.text("x-amz-storage-class")
     ledger.record(
       question.kind, status: status, bytes: bytes, of: question.place,
-      storageClass: question.key.map { classes.priced($0, status: status, answered: name) } ?? .standard)
+      storageClass: site.endpoint.isDirectory
+        ? .expressOneZone : question.key.map { classes.priced($0, status: status, answered: name) } ?? .standard)
   }
 
   /// Whether it is worth asking again.
-  private func apply(_ step: Correction.Step, error: StoreError) async throws(StoreError) -> Bool {
+  private func apply(_ step: Correction.Step, _ question: Question, error: StoreError) async throws(StoreError) -> Bool
+  {
     switch step {
     case .none: return false
     case .redirect: return true
@@ -100,6 +103,9 @@ extension S3Store {
         )
       }
       return true
+    case .keys(let refused) where question.bySession && sessions != nil:
+      sessions?.refuse(refused)
+      return try await identity(for: question) != refused
     case .keys(let refused):
       await configuration.credentials.refuse(refused)
       let renewed = try? await configuration.credentials.identity()

@@ -15,6 +15,8 @@ public struct S3Configuration: Sendable {
   /// For objects encrypted with keys of the user's own (SSE-C); sent over TLS only, and only where one is needed.
   public var customerKeys: [CustomerKey] = []
   public var credentials: any CredentialProvider
+  /// A directory bucket is asked by sessions; false: each request is signed by the credentials themselves.
+  public var usesSessions = true
 
   public init(
     bucket: String, endpointURL: String? = nil, region: String? = nil, options: EndpointOptions = EndpointOptions(),

@@ -40,7 +40,7 @@ extension S3Store {
 
   /// Where the server would send an unchanged object again, a HEAD asks first.
   private func unchanged(_ request: GetRequest) async throws(StoreError) -> GetOutcome? {
-    guard case .ifNoneMatch(let tag) = request.condition, site.ignoresNoneMatch else { return nil }
+    guard case .ifNoneMatch(let tag) = request.condition, traits.lacks(.noneMatch) else { return nil }
     let known = try await head(HeadRequest(key: request.key, version: request.version, deadline: request.deadline))
     if known.revision.etag == tag { return .notModified(modified: known.revision.modified, caching: known.caching) }
     try await Allowance.current?.again()
@@ -69,18 +69,15 @@ extension S3Store {
     return .delivered(object)
   }
 
-  /// Servers that leave out what S3 promises are named once.
+  /// Servers that leave out what S3 promises are remembered for it.
   private func noteOddity(_ request: GetRequest, _ head: HTTPHead, _ reader: ObjectReader) {
-    let host = site.endpoint.host
-    if case .notModified = reader.verdict {
-      if head.contentLength.map({ $0 > ObjectReader.drainLimit }) ?? true { site.ignoresNoneMatch = true }
-      log.once(.notice, key: "If-None-Match", "\(host) ignores If-None-Match: unchanged objects are sent again")
+    // Small bodies cost no more than the HEAD that would ask first.
+    if case .notModified = reader.verdict, head.contentLength.map({ $0 > ObjectReader.drainLimit }) ?? true {
+      note(.noneMatch)
     }
-    if case .fault(.preconditionFailed, _) = reader.verdict {
-      log.once(.notice, key: "If-Match", "\(host) ignores If-Match: changed objects are told by their ETag")
-    }
-    if let range = request.range, head.status == 200, reader.head.map({ $0.start != range.start }) ?? false {
-      log.once(.warning, key: "Range", "\(host) ignores Range: every part costs the whole object")
-    }
+    if case .fault(.preconditionFailed, _) = reader.verdict { note(.match) }
+    if head.status == 206 { return traits.contradict(.range) }
+    guard let range = request.range, let object = reader.head, object.isWhole else { return }
+    if range.start > 0 || range.end.map({ $0 < object.end }) ?? false { note(.range) }
   }
 }

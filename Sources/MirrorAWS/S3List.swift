@@ -7,9 +7,12 @@ extension S3Store {
   public func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
     if request.ofVersions { return try await versions(request) }
     var question = question("ListObjectsV2", .list, key: nil, deadline: request.deadline)
+    if site.endpoint.isDirectory, !request.prefix.isDirectory || request.startAfter != nil {
+      throw question.fault(.invalidRequest, "a directory bucket lists directories only, from their beginning")
+    }
     question.subject += "/\(request.prefix)"
     question.listed = request.prefix
-    let byMarker = site.listsByMarker
+    let byMarker = traits.lacks(.listVersion2)
     // Without the encoding XML could not carry every key.
     question.query = [("encoding-type", Array("url".utf8))]
     if !byMarker { question.query.append(("list-type", Array("2".utf8))) }
@@ -35,14 +38,15 @@ extension S3Store {
         reason: document.code, message: document.message, requestID: document.requestID)
     case .page(var page, let unsized, let isOld):
       if isOld, !byMarker {
-        site.listsByMarker = true
-        log.once(.notice, key: "list-type", "\(site.endpoint.host) lists by version 1 only")
+        note(.listVersion2)
         // It went by neither of these.
         if request.startAfter != nil || request.continuation != nil {
           try await Allowance.current?.again()
           return try await list(request)
         }
       }
+      if reader.isEncoded { traits.contradict(.encodedKeys) } else if !page.objects.isEmpty { note(.encodedKeys) }
+      if !page.isInOrder { note(.order) }
       classes.learn(page.objects)
       for index in unsized { page.objects[index] = try await sized(page.objects[index], request) }
       return page
@@ -51,7 +55,7 @@ extension S3Store {
 
   /// Some server left out a size; zero would be a lie, so the object is asked itself.
   private func sized(_ object: ListedObject, _ request: ListRequest) async throws(StoreError) -> ListedObject {
-    log.once(.warning, key: "Size", "\(site.endpoint.host) lists objects without size: each is asked for it")
+    note(.sizes)
     do throws(StoreError) {
       let metadata = try await head(HeadRequest(key: object.key, deadline: request.deadline))
       return ListedObject(key: object.key, revision: metadata.revision, storageClass: object.storageClass)
@@ -60,4 +64,9 @@ extension S3Store {
       return object
     }
   }
+}
+
+extension ObjectKey {
+  /// All keys, or those below one directory.
+  fileprivate var isDirectory: Bool { bytes.isEmpty || bytes.last == 0x2F }
 }

@@ -1,5 +1,4 @@
-// What a store has learnt of its bucket's place, of the clock there, and of what the server can't do; corrected by
-// answers, shared by all requests.
+// What a store has learnt of its bucket's place and of the clock there; corrected by answers, shared by all requests.
 import MirrorPlatform
 import Synchronization
 
@@ -7,8 +6,6 @@ final class S3Site: Sendable {
   private struct State {
     var endpoint: Endpoint
     var clockOffset: Duration = .zero
-    var listsByMarker = false
-    var ignoresNoneMatch = false
     var keepsVersions = false
   }
   private let state: Mutex<State>
@@ -24,19 +21,9 @@ final class S3Site: Sendable {
     get { state.withLock { $0.clockOffset } }
     set { state.withLock { $0.clockOffset = newValue } }
   }
-  /// Listings are of version 1: they go on after a key, not by a token.
-  var listsByMarker: Bool {
-    get { state.withLock { $0.listsByMarker } }
-    set { state.withLock { $0.listsByMarker = newValue } }
-  }
   /// Versioning was switched on for the bucket, or nobody can tell.
   var keepsVersions: Bool {
     get { state.withLock { $0.keepsVersions } }
     set { state.withLock { $0.keepsVersions = newValue } }
-  }
-  /// If-None-Match is not heeded: an object that has not changed is sent again.
-  var ignoresNoneMatch: Bool {
-    get { state.withLock { $0.ignoresNoneMatch } }
-    set { state.withLock { $0.ignoresNoneMatch = newValue } }
   }
 }

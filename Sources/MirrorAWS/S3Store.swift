@@ -2,6 +2,7 @@
 public import MirrorHTTP
 public import MirrorPlatform
 public import MirrorStore
+import Synchronization
 
 /// Safe to share. Each call asks once, and again only where the answer itself says what to correct (region, clock,
 /// keys, host); other retries are `RetryingStore`'s.
@@ -15,7 +16,12 @@ public final class S3Store: ObjectStore {
   let keys = SigningKeys()
   let classes = KnownClasses()
   let customerKeys: CustomerKeyring
+  /// Of a directory bucket, unless its requests are signed one by one.
+  var sessions: BucketSessions? { sessionsMade.withLock { $0 } }
+  private let sessionsMade = Mutex<BucketSessions?>(nil)
   let proof: S3Proof
+  /// What the server is found not to do; whoever plans requests should know.
+  public let traits: ServerTraits
 
   /// Throws where no address can be made of the configuration; nothing is sent.
   public init(
@@ -30,7 +36,23 @@ public final class S3Store: ObjectStore {
     self.log = log
     let endpoint = try configuration.endpoint()
     site = S3Site(endpoint)
-    proof = S3Proof(tagsArePromised: !endpoint.isCustom)
+    traits = ServerTraits(clock: clock, given: endpoint.isDirectory ? [.order] : [])
+    // Those of directory buckets are not made of the bytes.
+    proof = S3Proof(tagsArePromised: !endpoint.isCustom && !endpoint.isDirectory, traits)
+    guard endpoint.isDirectory, configuration.usesSessions else { return }
+    let sessions = BucketSessions(clock: clock, log: log) { [weak self] () async throws(StoreError) in
+      guard let self else {
+        throw StoreError(.cancelled, operation: "CreateSession", subject: configuration.bucket, message: "it is over")
+      }
+      return try await self.createSession()
+    }
+    sessionsMade.withLock { $0 = sessions }
+  }
+
+  /// Remembers what the server was met without, and says so once.
+  func note(_ lack: ServerLack) {
+    traits.note(lack)
+    log.once(.notice, key: "lack \(lack.rawValue)", "\(site.endpoint.host) \(lack.remedy)")
   }
 
   /// The region that signatures name now.
@@ -40,6 +62,8 @@ public final class S3Store: ObjectStore {
   /// The bucket's URL.
   public var endpointURL: String { site.endpoint.address.url + site.endpoint.path }
   public var bucket: String { configuration.bucket }
+  /// A bucket of S3 Express, with prices of its own.
+  public var isDirectoryBucket: Bool { site.endpoint.isDirectory }
 
   public func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
     var question = question("HeadObject", .head, key: request.key, deadline: request.deadline)
@@ -55,7 +79,9 @@ public final class S3Store: ObjectStore {
   }
 
   public func probe(deadline: Instant?) async throws(StoreError) {
-    _ = try await ask(question("HeadBucket", .head, key: nil, deadline: deadline), reader: NoBody())
+    var question = question("HeadBucket", .head, key: nil, deadline: deadline)
+    question.bySession = false
+    _ = try await ask(question, reader: NoBody())
   }
 
   func question(_ operation: String, _ kind: RequestKind, key: ObjectKey?, deadline: Instant?) -> Question {

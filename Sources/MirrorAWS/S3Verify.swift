@@ -16,7 +16,9 @@ final class S3Proof: Sendable {
   private let broken = Mutex<[ObjectKey: BrokenBody]>([:])
   private let capacity = 1000
 
-  init(tagsArePromised: Bool) { tags = Evidence(isPromised: tagsArePromised) }
+  init(tagsArePromised: Bool, _ traits: ServerTraits) {
+    tags = Evidence(isPromised: tagsArePromised) { traits.lacks(.digestTags) }
+  }
 
   func suspect(_ key: ObjectKey) {
     suspects.withLock { suspects in
@@ -76,12 +78,11 @@ extension S3Store {
     case .etag:
       guard let tag else { return agrees }
       let verdict = proof.tags.judge(tag, agrees: agrees)
+      if agrees { traits.contradict(.digestTags) }
       guard verdict == .askAgain else { return verdict == .accept }
       guard let second = await secondOpinion(question, object) else { return false }
       let believed = proof.tags.settle(tag, first: digest, second: second.value, agrees: second.agrees) == .accept
-      if believed {
-        log.once(.notice, key: "MD5", "\(site.endpoint.host) has ETags that look like MD5s and are none")
-      }
+      if believed { note(.digestTags) }
       return believed
     case .claimed:
       let claim = "\(question.subject) \(object.start) \(checksum.claim)"

@@ -9,7 +9,7 @@ public final class Catalogue: Sendable {
   private static let comfortable = 4 * BatchThread<CatalogueItem>.enough
 
   private let shelf: BlobShelf
-  private var thread: BatchThread<CatalogueItem> { shelf.thread }
+  var thread: BatchThread<CatalogueItem> { shelf.thread }
 
   /// Nothing was known when it was opened: it holds what this process recorded and no more.
   public let isNew: Bool

@@ -11,6 +11,7 @@ enum CatalogueWrite: Sendable {
   case ledger(LedgerEntries)
   case prices(Prices)
   case pin(ObjectKey, Bool)
+  case lack(ServerLack, WallTime?)
 }
 
 /// What is handed to the catalogue's thread.
@@ -176,6 +177,7 @@ final class CatalogueSession: @unchecked Sendable {
     case .ledger(let entries): try store.add(entries)
     case .prices(let prices): try store.put(prices)
     case .pin(let prefix, let isPinned): try store.pin(prefix, isPinned)
+    case .lack(let lack, let met): try store.put(lack, met)
     }
   }
 

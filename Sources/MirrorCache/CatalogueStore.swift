@@ -20,17 +20,21 @@ final class CatalogueStore {
     return statement
   }
 
-  func meta(_ name: MetaName) throws(SQLiteError) -> Int64? {
+  func meta(_ name: MetaName) throws(SQLiteError) -> Int64? { try meta(name.rawValue) }
+
+  func meta(_ name: String) throws(SQLiteError) -> Int64? {
     let query = try statement(.getMeta)
-    query.bind(1, text: name.rawValue)
+    query.bind(1, text: name)
     guard try query.step() else { return nil }
     defer { query.reset() }
     return query.int(0)
   }
 
-  func setMeta(_ name: MetaName, _ value: Int64) throws(SQLiteError) {
+  func setMeta(_ name: MetaName, _ value: Int64) throws(SQLiteError) { try setMeta(name.rawValue, value) }
+
+  func setMeta(_ name: String, _ value: Int64) throws(SQLiteError) {
     let query = try statement(.putMeta)
-    query.bind(1, text: name.rawValue)
+    query.bind(1, text: name)
     query.bind(2, value)
     try query.run()
   }

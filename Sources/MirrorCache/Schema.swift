@@ -105,7 +105,7 @@ enum Schema {
   static let totals = "SELECT COUNT(*), TOTAL(bytes), TOTAL((bytes + 4095) / 4096 * 4096) FROM blobs"
 }
 
-/// The names in `meta`.
+/// The names in `meta`, beside what the server lacks (CatalogueLacks).
 enum MetaName: String {
   case version
   /// 1 after a clean end; `objects`, `bytes`, `charged` hold then.

@@ -15,6 +15,8 @@ public struct MirrorConfiguration: Sendable {
   /// The store shows what once was: content is asked for by its version.
   public var isPast: Bool
   public var posixUse = PosixUse.free
+  /// The one that all objects have, where the bucket has but one.
+  public var storageClass: StorageClass?
 
   public init(
     prefix: ObjectKey = ObjectKey(""), rules: FreshnessRules = FreshnessRules(), offline: Bool = false,
@@ -89,13 +91,15 @@ public final class BucketMirror: FileTree {
   let state: Mutex<State>
   let notices = Mutex<(any KernelNotices)?>(nil)
   let sources: FileSources
+  /// What the server is known not to do.
+  let traits: ServerTraits
   /// Between what is fetched ahead.
   let sleep: @Sendable (Duration) async -> Void
 
   /// `store` retries by itself; the cache stays its owner's to close.
   public init(
     configuration: MirrorConfiguration, store: any ObjectStore, cache: Cache, ledger: Ledger,
-    clock: any Clock = SystemClock(), log: Log = .none,
+    traits: ServerTraits = ServerTraits(), clock: any Clock = SystemClock(), log: Log = .none,
     sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) {
     self.sleep = sleep
@@ -104,11 +108,12 @@ public final class BucketMirror: FileTree {
     self.store = OriginBreaker(store, forcedOffline: configuration.offline, clock: clock, log: log)
     self.cache = cache
     self.ledger = ledger
-    planner = ValidationPlanner(prices: ledger.prices)
+    planner = ValidationPlanner(prices: configuration.storageClass.map(ledger.prices.ofBucket) ?? ledger.prices)
+    self.traits = traits
     self.clock = clock
     self.log = log
     sources = FileSources(
-      store: self.store, cache: cache, log: log, clock: clock, partSize: configuration.partSize,
+      store: self.store, cache: cache, traits: traits, log: log, clock: clock, partSize: configuration.partSize,
       isPast: configuration.isPast)
     state = Mutex(
       State(
@@ -123,6 +128,7 @@ public final class BucketMirror: FileTree {
   /// Returns whether the origin answers; throws when it can't be used and nothing is cached.
   public func start() async throws(StoreError) -> Bool {
     let known = await cache.catalogue.listing(configuration.prefix) != nil
+    await recallTraits()
     await recall(directory: 0)
     if configuration.offline { return false }
     let fresh = change { state, now in state.namespace.hasFreshListing(0, now) }
@@ -166,6 +172,10 @@ public final class BucketMirror: FileTree {
 
   private func carryOut(_ effects: Effects, _ retired: [MirroredFile]) {
     for change in effects.changes { cache.catalogue.record(change) }
+    for lack in effects.lacks {
+      traits.note(lack)
+      log.once(.notice, key: "lack \(lack.rawValue)", "the server \(lack.remedy)")
+    }
     for (key, reason) in effects.hidden {
       log.limited(.warning, key: "hidden", "the object \(key) has no name in the mount: \(reason.rawValue)")
     }

@@ -33,6 +33,7 @@ struct Effects {
   var retired: [Retirement] = []
   /// Copies that may not be kept, of which no content is in use.
   var unwanted: [(ObjectKey, ObjectRevision)] = []
+  var lacks: [ServerLack] = []
   var hidden: [(ObjectKey, KeyName.HiddenReason)] = []
   /// Both clocks at one moment: turns instants into stamps that outlive the process.
   var clocks = (now: Instant.distantPast, wall: WallTime(milliseconds: 0))

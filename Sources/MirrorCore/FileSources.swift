@@ -12,15 +12,20 @@ final class FileSources: Sendable {
   let clock: any Clock
   let partSize: Int64
   let versions: VersionAccess
+  let traits: ServerTraits
   /// Answers readers away from the transfer thread.
   let replies = WorkQueue(name: "reply", threads: 2)
 
   /// Made when first needed.
   private let checks = Mutex<WorkQueue?>(nil)
 
-  init(store: any ObjectStore, cache: Cache, log: Log, clock: any Clock, partSize: Int64, isPast: Bool = false) {
+  init(
+    store: any ObjectStore, cache: Cache, traits: ServerTraits, log: Log, clock: any Clock, partSize: Int64,
+    isPast: Bool = false
+  ) {
     self.store = store
     self.cache = cache
+    self.traits = traits
     self.log = log
     self.clock = clock
     self.partSize = partSize

@@ -19,11 +19,11 @@ extension BucketMirror {
   /// walk it takes in the directories that follow.
   func fetchListing(_ directory: Int) async throws(StoreError) {
     let since = clock.now()
-    if state.withLock({ $0.isWalk(to: directory, since) }) {
+    if !traits.lacks(.order), state.withLock({ $0.isWalk(to: directory, since) }) {
       _ = await page(.directory(directory)).value
       if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return }
     }
-    var scan = ListingScan(base: directory, coversBase: true, since: since)
+    var scan = ListingScan(base: directory, coversBase: true, since: since, isOrdered: !traits.lacks(.order))
     var asked = ask(
       state.withLock { state in
         ListRequest(
@@ -31,6 +31,15 @@ extension BucketMirror {
       }, of: directory)
     while true {
       let (page, ahead) = try await receive(asked, of: directory)
+      if scan.isOrdered, traits.lacks(.order) {
+        // It came to light just now: pages before this one told less than they seemed to.
+        scan = ListingScan(base: directory, coversBase: true, since: since, isOrdered: false)
+        if asked.request.startAfter != nil || asked.request.continuation != nil {
+          ahead?.answer.cancel()
+          asked = ask(ListRequest(prefix: asked.request.prefix, delimited: true), of: directory)
+          continue
+        }
+      }
       let next = change { state, _ in state.take(page, of: asked, directory, &scan) }
       answerKnown(in: directory)
       guard let next else { return }
@@ -83,7 +92,7 @@ extension BucketMirror {
         prefix: configuration.prefix, delimited: false, deadline: since + deadline,
         purpose: isKnown ? .listing : .content))
     change { state, _ in
-      var scan = ListingScan(base: 0, coversBase: true, since: since)
+      var scan = ListingScan(base: 0, coversBase: true, since: since, isOrdered: !traits.lacks(.order))
       scan.applyFlat(page, requested: since, to: &state.namespace)
       let request = ListRequest(prefix: configuration.prefix, delimited: false)
       state.learn(page, of: request, scan)
@@ -111,18 +120,22 @@ extension BucketMirror.State {
     if asked.request.delimited {
       scan.applyDelimited(page, requested: asked.requested, to: &namespace)
       // Where nothing but files lies between its keys, a delimited page is a flat one.
-      if page.prefixes.isEmpty { learn(page, of: asked.request, scan, after: scan.lastKey) }
+      if page.prefixes.isEmpty, scan.isOrdered { learn(page, of: asked.request, scan, after: scan.lastKey) }
       scan.noteEnd(of: page)
       return page.next.map { asked.request.going(on: $0) }
     }
     scan.applyFlat(page, requested: asked.requested, to: &namespace)
     learn(page, of: asked.request, scan)
     lastChildListed[namespace.directories[directory].parent] = (asked.requested, page.objects.count)
-    guard page.next != nil, let last = page.objects.last else { return nil }
+    guard page.next != nil else { return nil }
     large.formUnion(scan.large)
     var next = asked.request
     next.delimited = true
-    next.startAfter = scan.narrow(after: last.key, namespace)
+    // Without an order there is no place to go on from: it begins anew, name by name.
+    if scan.isOrdered {
+      guard let last = page.objects.last else { return nil }
+      next.startAfter = scan.narrow(after: last.key, namespace)
+    }
     return next
   }
 

@@ -22,11 +22,17 @@ struct ListingScan {
   /// Where it begins: a directory that this key lies in was not seen whole.
   private let start: [UInt8]
 
-  init(base: Int, coversBase: Bool, since: Instant, after start: [UInt8] = []) {
+  /// Keys come in their order. Where they don't, nothing is seen whole before the listing has ended.
+  let isOrdered: Bool
+  /// Directories that keys were met in, where they come in no order.
+  private var met: Set<Int> = []
+
+  init(base: Int, coversBase: Bool, since: Instant, after start: [UInt8] = [], isOrdered: Bool = true) {
     self.base = base
     self.coversBase = coversBase
     self.since = since
     self.start = start
+    self.isOrdered = isOrdered
     path = [base]
   }
 
@@ -55,11 +61,12 @@ struct ListingScan {
   }
 
   /// The directories in which the scan stands when it stops short.
-  var unfinished: [Int] { path }
+  var unfinished: [Int] { isOrdered ? path : [] }
 
   /// Those of them that a page of their own would not hold, or hardly. One that the page's end merely cut off is not.
   var large: [Int] {
-    path.indices.filter { entered[$0] == 0 || 2 * (keys - entered[$0]) > keys }.map { path[$0] }
+    if !isOrdered { return [base] }
+    return path.indices.filter { entered[$0] == 0 || 2 * (keys - entered[$0]) > keys }.map { path[$0] }
   }
 
   /// The last key or prefix of the pages so far.
@@ -86,7 +93,7 @@ struct ListingScan {
     let key = object.key.bytes
     guard key.starts(with: namespace.directories[base].key) else { return }
     sawKeys = true
-    leave(until: key, &namespace)
+    if isOrdered { leave(until: key, &namespace) }
     defer { keys += 1 }
     var directory = path[path.count - 1]
     var start = namespace.directories[directory].key.count
@@ -96,8 +103,12 @@ struct ListingScan {
         return
       }
       directory = namespace.makeDirectory(directory, key[start..<slash], vouched: requested)
-      path.append(directory)
-      entered.append(keys)
+      if isOrdered {
+        path.append(directory)
+        entered.append(keys)
+      } else {
+        met.insert(directory)
+      }
       start = slash + 1
     }
     guard start < key.count else {
@@ -129,6 +140,7 @@ struct ListingScan {
 
   private mutating func finish(_ namespace: inout Namespace) {
     while path.count > 1 { complete(path.removeLast(), &namespace) }
+    for directory in met { complete(directory, &namespace) }
     if coversBase {
       namespace.completeListing(base, since: since, emptyMeansGone: !sawKeys)
       completed.append(base)

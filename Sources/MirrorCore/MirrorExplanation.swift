@@ -145,8 +145,14 @@ extension BucketMirror {
     case .look:
       let cost = prices.of(.head, storageClass)
       return .init(kind: .head, words: "HEAD; its bytes are asked for when they are read", cost: cost)
+    case .sample where traits.lacks(.order):
+      return .init(
+        kind: .head, words: "HEAD, and a LIST of what lies below where there is no file",
+        cost: prices.of(.head, storageClass) + prices.of(.list, configuration.storageClass ?? .standard))
     case .sample:
-      return .init(kind: .list, words: "LIST of the keys that begin so", cost: prices.perList)
+      return .init(
+        kind: .list, words: "LIST of the keys that begin so",
+        cost: prices.of(.list, configuration.storageClass ?? .standard))
     }
   }
 }

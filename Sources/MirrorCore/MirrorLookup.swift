@@ -172,28 +172,8 @@ extension BucketMirror {
     noteAbsent(question.id)
   }
 
-  /// LIST of the keys that begin with the name (or lie below it): what is there, and what is near.
-  func sample(_ question: Question, onlyBelow: Bool = false) async throws(StoreError) {
-    let requested = clock.now()
-    let prefix = onlyBelow ? ObjectKey(question.key.bytes + [0x2F]) : question.key
-    let page = try await store.list(
-      ListRequest(
-        prefix: prefix, delimited: false, deadline: requested + Self.deadline, purpose: Errand.purpose(.content)))
-    let undecided = change { state, _ -> Bool in
-      var scan = ListingScan(base: question.id.directory, coversBase: false, since: requested)
-      scan.applyFlat(page, requested: requested, to: &state.namespace)
-      state.learn(page, of: ListRequest(prefix: prefix, delimited: false), scan)
-      if page.next != nil { state.large.formUnion(scan.large) }
-      let known = state.namespace.slot(of: question.id) != nil
-      return !known && page.next != nil && !onlyBelow
-    }
-    if undecided { return try await sample(question, onlyBelow: true) }
-    noteAbsent(question.id)
-    answerKnown(in: question.id.directory)
-  }
-
   /// Notes that a name does not exist, unless it came to light meanwhile.
-  private func noteAbsent(_ id: NameID) {
+  func noteAbsent(_ id: NameID) {
     change { state, now in
       if state.namespace.slot(of: id) == nil { _ = state.namespace.noteAbsent(id, now: now) }
     }

@@ -21,7 +21,7 @@ extension BucketMirror {
   /// True when the name is fresh by it.
   func validateByPage(_ question: Question) async throws(StoreError) -> Bool {
     let page = change { state, now -> PageTask? in
-      let target = state.target(for: question, planner, now)
+      let target = state.target(for: question, planner, now, isOrdered: !traits.lacks(.order))
       guard let target else { return nil }
       return self.page(target, &state)
     }
@@ -49,13 +49,14 @@ extension BucketMirror {
 
   private func fetchPage(_ target: PageTarget) async -> Result<Instant, StoreError> {
     let requested = clock.now()
-    var request = state.withLock { $0.request(for: target) }
+    let isOrdered = !traits.lacks(.order)
+    var request = state.withLock { $0.request(for: target, isOrdered: isOrdered) }
     request.deadline = requested + Self.deadline
     request.purpose = Errand.purpose(.listing)
     do throws(StoreError) {
       let page = try await store.list(request)
       change { state, _ in
-        state.apply(page, of: request, requested: requested, for: target)
+        state.apply(page, of: request, requested: requested, for: target, isOrdered: !traits.lacks(.order))
         state.pages[target] = nil
       }
       answerKnown(in: nil)
@@ -73,13 +74,13 @@ extension BucketMirror.State {
 
   /// The page to buy for a stale name; nil: check it singly, which is noted.
   fileprivate mutating func target(
-    for question: Question, _ planner: ValidationPlanner, _ now: Instant
+    for question: Question, _ planner: ValidationPlanner, _ now: Instant, isOrdered: Bool
   ) -> PageTarget? {
     // A listing that shows other tags than GET does proves presence only.
     guard !namespace.listedTagsDiffer, let slot = namespace.fileSlot(of: question.id) else { return nil }
     let directory = question.id.directory
     let lifetime = namespace.lifetime(directory, slot)
-    let target = purchase(question.key, directory, lifetime, planner, now)
+    let target = purchase(question.key, directory, lifetime, planner, now, isOrdered: isOrdered)
     if let target {
       // One under way is paid for.
       if pages[target] == nil { charge(question.key, directory) { $0.notePayment($1, now, lifetime: lifetime) } }
@@ -90,7 +91,8 @@ extension BucketMirror.State {
   }
 
   private func purchase(
-    _ key: ObjectKey, _ directory: Int, _ lifetime: Duration, _ planner: ValidationPlanner, _ now: Instant
+    _ key: ObjectKey, _ directory: Int, _ lifetime: Duration, _ planner: ValidationPlanner, _ now: Instant,
+    isOrdered: Bool
   ) -> PageTarget? {
     let name = stableHash(key.bytes)
     func isPage(_ history: SpendingHistory) -> Bool {
@@ -107,7 +109,8 @@ extension BucketMirror.State {
       if isPage(spending[ancestor] ?? SpendingHistory()) { best = ancestor }
     }
     if let best { return .directory(best) }
-    guard large.contains(directory), let history = spending[directory], isPage(history) else { return nil }
+    // Without an order there is no page of what lies beside a key.
+    guard isOrdered, large.contains(directory), let history = spending[directory], isPage(history) else { return nil }
     // Where names lie far apart a page meets few of them: each page that did not pay makes the next wait longer.
     let patience = Int(planner.pageInChecks) << min(wastedPages[directory] ?? 0, 10)
     return history.checks(within: lifetime, before: now) >= patience ? .key(key, in: directory) : nil
@@ -140,12 +143,12 @@ extension BucketMirror.State {
     return isPlain ? ListingScan.end(of: name.dropLast() + [last - 1]).bytes : Array(name.dropLast())
   }
 
-  func request(for target: PageTarget) -> ListRequest {
+  func request(for target: PageTarget, isOrdered: Bool) -> ListRequest {
     switch target {
     case .block(let prefix, let start):
       return ListRequest(prefix: prefix, delimited: false, startAfter: start.bytes.isEmpty ? nil : start)
-    case .directory(0):
-      return ListRequest(prefix: ObjectKey(namespace.directories[0].key), delimited: false)
+    case .directory(let directory) where directory == 0 || !isOrdered:
+      return ListRequest(prefix: ObjectKey(namespace.directories[directory].key), delimited: false)
     case .directory(let directory):
       // What follows it in its parent comes for the same price.
       let parent = namespace.directories[namespace.directories[directory].parent].key
@@ -159,8 +162,9 @@ extension BucketMirror.State {
     }
   }
 
-  fileprivate mutating func apply(_ page: ListPage, of request: ListRequest, requested: Instant, for target: PageTarget)
-  {
+  fileprivate mutating func apply(
+    _ page: ListPage, of request: ListRequest, requested: Instant, for target: PageTarget, isOrdered: Bool
+  ) {
     if case .key(_, let directory) = target {
       // Names that were known before are those that somebody may ask for again.
       let known = page.objects.count { namespace.place(of: $0.key)?.slot != nil }
@@ -170,13 +174,13 @@ extension BucketMirror.State {
     let base = namespace.deepestDirectory(of: request.prefix.bytes)
     var scan = ListingScan(
       base: base, coversBase: start.isEmpty && namespace.directories[base].key == request.prefix.bytes,
-      since: requested, after: start)
+      since: requested, after: start, isOrdered: isOrdered)
     scan.applyFlat(page, requested: requested, to: &namespace)
     if page.next != nil {
       large.formUnion(scan.large.filter { !start.starts(with: namespace.directories[$0].key) })
     }
     let end = page.next == nil ? nil : page.objects.last?.key.bytes
-    for directory in namespace.ancestors(of: namespace.deepestDirectory(of: start)) where !start.isEmpty {
+    for directory in namespace.ancestors(of: namespace.deepestDirectory(of: start)) where !start.isEmpty && isOrdered {
       namespace.sweep(directory, after: start, through: end, since: requested)
     }
     for directory in scan.unfinished { namespace.sweep(directory, after: start, through: end, since: requested) }
@@ -193,6 +197,8 @@ extension BucketMirror.State {
   ) {
     for directory in scan.completed { spending[directory, default: SpendingHistory()].notePage() }
     guard page.next != nil || page.objects.count >= KeyBlocks.smallest else { return }
+    // A part of a listing without an order is no block of keys.
+    guard scan.isOrdered || page.next == nil && request.startAfter == nil && request.continuation == nil else { return }
     let block = KeyBlock(
       prefix: request.prefix.bytes, start: start ?? request.startAfter?.bytes ?? [],
       end: page.next == nil ? nil : page.objects.last?.key.bytes)

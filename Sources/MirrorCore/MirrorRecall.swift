@@ -25,6 +25,13 @@ extension BucketMirror {
     }
   }
 
+  /// What the server was met without in earlier runs, and from now on.
+  func recallTraits() async {
+    let known = await cache.catalogue.lacks()
+    traits.remember(known) { [weak cache] lack, met in cache?.catalogue.save(lack, met: met) }
+    if traits.lacks(.listedTags) { state.withLock { $0.namespace.listedTagsDiffer = true } }
+  }
+
   /// Brings in when a directory was last listed; its names stay in the catalogue until they are asked for.
   func recall(directory: Int) async {
     if remembersAll { return }

@@ -67,8 +67,11 @@ final class MirroredFile: Sendable {
 
   deinit { state.withLock { $0.blob }?.release() }
 
-  /// It comes by one request: it is small, or nothing would tell parts of two revisions from each other.
-  var isWholeOnly: Bool { revision.size <= sources.partSize || !revision.isIdentified }
+  /// It comes by one request: it is small, nothing would tell parts of two revisions from each other, or the server has
+  /// no parts.
+  var isWholeOnly: Bool {
+    revision.size <= sources.partSize || !revision.isIdentified || sources.traits.lacks(.range)
+  }
 
   /// Whether an answer is of this revision, as far as anything tells.
   func matches(_ seen: ObjectRevision) -> Bool {

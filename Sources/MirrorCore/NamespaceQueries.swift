@@ -81,6 +81,7 @@ extension Namespace {
       known.modified != nil, known.modified == seen.modified
     {
       listedTagsDiffer = true
+      effects.lacks.append(.listedTags)
     }
   }
 

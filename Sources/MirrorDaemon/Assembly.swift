@@ -53,9 +53,11 @@ struct Assembly: Sendable {
     }
     var asked: any ObjectStore = RetryingStore(paid, policy: origin.retries, clock: clock)
     if let time = settings.at { asked = PastStore(asked, at: time) }
+    var configuration = settings.mirrorConfiguration
+    if store.isDirectoryBucket { configuration.storageClass = .expressOneZone }
     mirror = BucketMirror(
-      configuration: settings.mirrorConfiguration, store: asked, cache: cache,
-      ledger: ledger, clock: clock, log: log)
+      configuration: configuration, store: asked, cache: cache, ledger: ledger, traits: store.traits, clock: clock,
+      log: log)
     keeper = PinKeeper(mirror)
     var options = settings.mountOptions
     if settings.passthrough { options.passthroughBeside = cache.directory + "/source" }

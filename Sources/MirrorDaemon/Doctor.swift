@@ -64,12 +64,12 @@ public final class Doctor: Sendable {
     return worst.withLock { $0 }
   }
 
-  private func note(_ verdict: Finding.Verdict, _ step: String, _ text: String, cure: String = "") {
+  func note(_ verdict: Finding.Verdict, _ step: String, _ text: String, cure: String = "") {
     if case .bad(let code) = verdict { worst.withLock { if $0 == .done { $0 = code } } }
     tell(Finding(verdict, step, text, cure: cure))
   }
 
-  private func fail(_ step: String, _ error: StoreError) {
+  func fail(_ step: String, _ error: StoreError) {
     let (code, cure) = CommandFailure.verdict(on: error)
     note(.bad(code), step, error.description, cure: cure)
   }
@@ -87,8 +87,8 @@ public final class Doctor: Sendable {
     } catch { return note(.bad(.usage), "endpoint", error.description) }
     guard await examineConnection(store.endpointURL, transport) else { return }
     guard await examineBucket(store) else { return }
-    guard let object = await examineListing(store) else { return }
-    await examineObject(store, object, ledger)
+    if let object = await examineListing(store) { await examineObject(store, object, ledger) }
+    examineServer(store)
   }
 
   private func examineCredentials(_ s3: S3Configuration) async -> Bool {
@@ -138,7 +138,7 @@ public final class Doctor: Sendable {
     return true
   }
 
-  private var deadline: Instant { clock.now() + .seconds(8) }
+  var deadline: Instant { clock.now() + .seconds(8) }
 
   private func examineBucket(_ store: S3Store) async -> Bool {
     do throws(StoreError) { try await store.probe(deadline: deadline) } catch {
@@ -177,27 +177,6 @@ public final class Doctor: Sendable {
   /// What lies there must be restored before it is read.
   private static let archives = ["GLACIER", "DEEP_ARCHIVE"]
 
-  private func examineObject(_ store: S3Store, _ object: ListedObject, _ ledger: Ledger) async {
-    let what = "'\(object.key)'"
-    do throws(StoreError) {
-      let range = ByteRange(0, min(1024, object.revision.size))
-      let outcome = try await store.get(
-        GetRequest(key: object.key, range: range, deadline: deadline), into: FirstBytes())
-      guard case .delivered(let head) = outcome else { return note(.odd, "read", "\(what) could not be read whole") }
-      note(.good, "read", "the beginning of \(what)")
-      guard let tag = head.revision.etag else {
-        return note(.odd, "validation", "\(what) has no ETag: changes are told by size and time alone")
-      }
-      _ = try await store.get(
-        GetRequest(key: object.key, range: range, condition: .ifNoneMatch(tag), deadline: deadline), into: FirstBytes())
-      // The store makes no difference between a 304 and a 200 with the same tag; the ledger does.
-      if ledger.sinceMount.notModified > 0 {
-        return note(.good, "validation", "an unchanged object is said to be unchanged")
-      }
-      note(.odd, "validation", "the server sends what has not changed again: it costs bytes at every use")
-    } catch { fail("read", error) }
-  }
-
   // MARK: This machine
 
   private func examineFUSE() {
@@ -229,9 +208,4 @@ private final class HeadOnly: HTTPResponseHandler {
     return true
   }
   func body(_ bytes: RawSpan) -> Bool { true }
-}
-
-private final class FirstBytes: ObjectSink {
-  func begin(_ head: ObjectHead) -> Bool { true }
-  func receive(_ bytes: RawSpan) -> Bool { true }
 }

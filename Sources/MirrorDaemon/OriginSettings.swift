@@ -45,6 +45,7 @@ struct OriginSettings: Sendable {
       requesterPays: settings.requesterPays || aws.requesterPays, expectedOwner: settings.expectedOwner,
       credentials: AnonymousCredentials())
     bucket.customerKeys = settings.customerKeys
+    bucket.usesSessions = aws.usesSessions && !settings.anonymous
     var transport = HTTPSettings()
     transport.caBundle = settings.caBundle ?? aws.caBundle
     transport.clientCertificate = settings.clientCertificate

@@ -28,6 +28,14 @@ public final class Allowance: Sendable {
     try await take()
   }
 
+  /// One of its own for another request that this one needs; to be ended.
+  /// - Throws: `.overBudget`.
+  public func another() async throws(StoreError) -> Allowance {
+    let other = Allowance(purse, request)
+    try await other.take()
+    return other
+  }
+
   /// What was sent is noted in place of what was taken for it.
   func settle() -> [Estimate] {
     taken.withLock { taken in
@@ -37,5 +45,5 @@ public final class Allowance: Sendable {
   }
 
   /// What was taken and not sent goes back.
-  func end() { purse.giveBack(settle()) }
+  public func end() { purse.giveBack(settle()) }
 }

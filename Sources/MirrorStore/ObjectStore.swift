@@ -137,7 +137,7 @@ public struct ListRequest: Sendable {
   }
 }
 
-/// One page: entries in key order, each group once.
+/// One page: entries in key order where the server has one, each group once.
 public struct ListPage: Sendable {
   public var objects: [ListedObject]
   /// Common prefixes, each with its trailing `/`.
@@ -152,4 +152,6 @@ public struct ListPage: Sendable {
     self.prefixes = prefixes
     self.next = next
   }
+
+  public var isInOrder: Bool { zip(objects, objects.dropFirst()).allSatisfy { $0.key < $1.key } }
 }

@@ -15,7 +15,8 @@ public struct Prices: Equatable, Sendable {
     .standardIA: ClassPrices(perRequest: 0.001 / 1000, perByteRetrieved: 0.01 / 1e9),
     .oneZoneIA: ClassPrices(perRequest: 0.001 / 1000, perByteRetrieved: 0.01 / 1e9),
     .glacierIR: ClassPrices(perRequest: 0.01 / 1000, perByteRetrieved: 0.03 / 1e9),
-    .expressOneZone: ClassPrices(perRequest: 0.00003 / 1000, perByteRetrieved: 0.0006 / 1e9),
+    .expressOneZone: ClassPrices(
+      perRequest: 0.00003 / 1000, perByteRetrieved: 0.0006 / 1e9, perList: 0.00113 / 1000),
   ]
   public init() {}
 
@@ -24,6 +25,19 @@ public struct Prices: Equatable, Sendable {
     public var perRequest: Double
     /// Of a byte of content, beside what traffic costs.
     public var perByteRetrieved: Double
+    /// Of a LIST, in buckets that have this class alone.
+    public var perList: Double?
+  }
+
+  /// Those of a bucket whose objects are all of one class.
+  public func ofBucket(_ storageClass: StorageClass) -> Prices {
+    guard let own = classes[storageClass] else { return self }
+    var prices = self
+    prices.perGet = own.perRequest
+    prices.headPrice = nil
+    prices.perList = own.perList ?? perList
+    prices.perByteReceived += own.perByteRetrieved
+    return prices
   }
 
   public var perHead: Double { headPrice ?? perGet }
@@ -33,8 +47,8 @@ public struct Prices: Equatable, Sendable {
 
   public func of(_ kind: RequestKind, _ storageClass: StorageClass) -> Double {
     switch kind {
-    case .list: perList
-    case .other: perGet
+    case .list: classes[storageClass]?.perList ?? perList
+    case .other: classes[storageClass]?.perRequest ?? perGet
     case .get: classes[storageClass]?.perRequest ?? perGet
     case .head: classes[storageClass]?.perRequest ?? perHead
     }
@@ -60,6 +74,7 @@ extension Prices {
       guard let prices = classes[storageClass] else { continue }
       list.append(("get:\(storageClass.rawValue)", prices.perRequest))
       list.append(("retrieval:\(storageClass.rawValue)", prices.perByteRetrieved))
+      if let perList = prices.perList { list.append(("list:\(storageClass.rawValue)", perList)) }
     }
     return list.map { (name: $0.0, usd: $0.1) }
   }
@@ -84,6 +99,7 @@ extension Prices {
       switch parts[0] {
       case "get": classes[storageClass]?.perRequest = usd
       case "retrieval": classes[storageClass]?.perByteRetrieved = usd
+      case "list" where classes[storageClass]?.perList != nil: classes[storageClass]?.perList = usd
       default: return false
       }
     }

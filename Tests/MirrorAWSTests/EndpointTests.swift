@@ -42,6 +42,18 @@ struct EndpointTests {
     Row(
       bucket: "arn:aws:s3:eu-west-1:123456789012:accesspoint/myap", region: "us-east-1",
       expected: "https://myap-123456789012.s3-accesspoint.eu-west-1.amazonaws.com", signing: "eu-west-1"),
+    // The zone in its name says where it is, whatever region the client is in.
+    Row(
+      bucket: "b--usw2-az1--x-s3", region: "",
+      expected: "https://b--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com",
+      signing: "us-west-2"),
+    Row(
+      bucket: "b--apne1-az4--xa-s3", region: "us-east-1", options: EndpointOptions(dualStack: true, fips: true),
+      expected: "https://b--apne1-az4--xa-s3.s3express-fips-apne1-az4.dualstack.ap-northeast-1.amazonaws.com",
+      signing: "ap-northeast-1"),
+    Row(
+      bucket: "a--b--lab1-x--x-s3", region: "eu-north-1",
+      expected: "https://a--b--lab1-x--x-s3.s3express-lab1-x.eu-north-1.amazonaws.com", signing: "eu-north-1"),
     Row(
       bucket: "bucket", region: "", url: "http://127.0.0.1:9000", expected: "http://127.0.0.1:9000/bucket",
       signing: "us-east-1"),
@@ -114,7 +126,7 @@ struct EndpointTests {
     #expect(throws: EndpointError.self) { try Endpoint(bucket: "bucket", region: "r", customURL: url) }
   }
 
-  @Test(arguments: ["", "b--usw2-az1--x-s3", "arn:aws:s3::123:accesspoint/x.mrap", "arn:aws:s3-outposts:r:1:outpost/x"])
+  @Test(arguments: ["", "b--x-s3", "arn:aws:s3::123:accesspoint/x.mrap", "arn:aws:s3-outposts:r:1:outpost/x"])
   func `a bucket of a kind that can't be mounted is refused`(bucket: String) {
     #expect(throws: EndpointError.self) { try Endpoint(bucket: bucket, region: "us-east-1") }
   }

@@ -101,6 +101,12 @@ extension FakeS3 {
     public var deniesVersions = false
     /// 403 to GetBucketVersioning.
     public var deniesVersioning = false
+    /// False: listings leave out the size of objects.
+    public var listsSizes = true
+    /// False: listings come in an order that has nothing to do with the keys, each page the same for the same token.
+    public var listsInOrder = true
+    /// A bucket of S3 Express: asked by sessions of this many seconds, listed by directory and in no order.
+    public var sessionLife: Int64?
     /// Sends listings in chunks, as AWS does.
     public var chunkedLists = false
     /// Sends ETag and Last-Modified with a 304.

@@ -30,6 +30,8 @@ public enum Fault: Sendable {
   /// Keeps the status and fields, and sends this body.
   case body([UInt8])
   case ignoreRange
+  /// Sends the part that was asked for, and calls it the whole: 200 instead of 206.
+  case partsAsWhole
   case ignoreIfMatch
   case ignoreIfNoneMatch
   /// Sends the body in chunks, without its length.

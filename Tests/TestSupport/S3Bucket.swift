@@ -30,6 +30,9 @@ struct S3Bucket {
     if isTooFarOff(request) { return error(403, "RequestTimeTooSkewed", request) }
     let asked = S3Address.bucket(of: request, expecting: name)
     if asked != name || !state.settings.exists { return error(404, "NoSuchBucket", request) }
+    if let life = state.settings.sessionLife {
+      if let refusal = refusedBySession(request, FakeSessions(now: state.settings.now, life: life)) { return refusal }
+    }
     let region = Fields([("x-amz-bucket-region", state.settings.region)])
     switch request.kind {
     case .bucketHead: return FakeAnswer(200, fields: region)
@@ -50,6 +53,23 @@ struct S3Bucket {
         Array(
           "<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(region)</LocationConstraint>".utf8))
     }
+  }
+
+  /// The answer to a request that a directory bucket does not serve; that of CreateSession too.
+  private func refusedBySession(_ request: RecordedRequest, _ sessions: FakeSessions) -> FakeAnswer? {
+    if request.kind == .bucketHead {
+      let isSigned = Signature.isRight(request, service: "s3express", secret: RealServer.secretKey)
+      return isSigned ? nil : error(403, "AccessDenied", request)
+    }
+    if request.kind == .other, request.query.bytes("session") != nil {
+      return sessions.create(request) ?? error(403, "AccessDenied", request)
+    }
+    switch sessions.judge(request) {
+    case .good: break
+    case .expired: return error(400, "ExpiredToken", request)
+    case .denied: return error(403, "AccessDenied", request)
+    }
+    return request.kind == .list && !FakeSessions.canList(request) ? error(400, "InvalidArgument", request) : nil
   }
 
   private func isSigned(_ request: RecordedRequest) -> Bool {
@@ -129,6 +149,7 @@ struct S3Bucket {
       return failure
     }
     answer.status = 206
+    for case .partsAsWhole in faults { answer.status = 200 }
     answer.range = range
     answer.fields["Content-Range"] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(object.body.size)"
     return answer

@@ -69,7 +69,7 @@ struct S3Listing {
     if request.query.bytes("versions") != nil { return S3VersionListing(request, bucket: bucket, state: state).answer }
     let wanted = request.query["max-keys"].flatMap { Int($0) } ?? 1000
     let limit = max(0, min(wanted, state.settings.pageSize))
-    var entries = self.entries(limit: limit + 1)
+    var entries = state.settings.isInOrder ? self.entries(limit: limit + 1) : shuffledEntries(limit: limit + 1)
     let truncated = entries.count > limit && limit > 0
     if entries.count > limit { entries.removeLast(entries.count - limit) }
     var answer = FakeAnswer(
@@ -87,7 +87,9 @@ struct S3Listing {
     return request.query.bytes("start-after")
   }
 
-  private func entries(limit: Int) -> [Entry] {
+  private func entries(limit: Int) -> [Entry] { entries(limit: limit, after: after) }
+
+  private func entries(limit: Int, after: [UInt8]?) -> [Entry] {
     let delimiter = request.query.bytes("delimiter") ?? []
     let objects = state.objects
     var entries: [Entry] = []
@@ -104,6 +106,16 @@ struct S3Listing {
       }
     }
     return entries
+  }
+
+  /// What there is in an order of its own; a token goes on after the entry that it names.
+  private func shuffledEntries(limit: Int) -> [Entry] {
+    let token = request.query["continuation-token"].flatMap { bytes(hexadecimal: Array($0.dropFirst(1).utf8)) }
+    let all = entries(limit: .max, after: request.query.bytes("start-after")).sorted {
+      (stableHash($0.bytes), $0.bytes.count) < (stableHash($1.bytes), $1.bytes.count)
+    }
+    let start = token.flatMap { token in all.firstIndex { $0.bytes == token } }.map { $0 + 1 } ?? 0
+    return Array(all[start...].prefix(limit))
   }
 
   private func endOfGroup(_ key: [UInt8], _ delimiter: [UInt8]) -> Int? {
@@ -164,7 +176,8 @@ struct S3Listing {
     }
     if let etag = state.settings.listedTag(object.etag) { xml += "<ETag>\(escaped(Array(etag.utf8)))</ETag>" }
     return xml
-      + "<Size>\(object.body.size)</Size><StorageClass>\(object.storageClass ?? "STANDARD")</StorageClass></Contents>"
+      + (state.settings.listsSizes ? "<Size>\(object.body.size)</Size>" : "")
+      + "<StorageClass>\(object.storageClass ?? "STANDARD")</StorageClass></Contents>"
   }
 
   private var isEncoded: Bool { state.settings.knowsEncodingType && request.query["encoding-type"] == "url" }

@@ -1,0 +1,73 @@
+// A directory bucket's sessions, as S3 Express hands them out and asks for them.
+import MirrorPlatform
+import MirrorStore
+
+/// Sessions say themselves when they end, so that none has to be kept.
+struct FakeSessions {
+  let now: Int64
+  let life: Int64
+  private static let secret = "session-secret"
+
+  /// The answer to CreateSession, which is signed by the identity itself.
+  func create(_ request: RecordedRequest) -> FakeAnswer? {
+    guard request.fields["x-amz-create-session-mode"] == "ReadOnly", request.fields["x-amz-s3session-token"] == nil,
+      Signature.isRight(request, service: "s3express", secret: RealServer.secretKey)
+    else { return nil }
+    let end = Timestamp(seconds: now + life).rfc3339
+    let body = """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials>\
+      <SessionToken>token/\(now + life)+=</SessionToken><SecretAccessKey>\(Self.secret)</SecretAccessKey>\
+      <AccessKeyId>SESSION\(now + life)</AccessKeyId><Expiration>\(end)</Expiration></Credentials></CreateSessionResult>
+      """
+    return FakeAnswer(200, fields: Fields([("Content-Type", "application/xml")]), Array(body.utf8))
+  }
+
+  enum Verdict { case good, expired, denied }
+
+  /// Whether a request is one of a session that has not ended.
+  func judge(_ request: RecordedRequest) -> Verdict {
+    guard request.fields["x-amz-security-token"] == nil, let token = request.fields["x-amz-s3session-token"],
+      token.hasPrefix("token/"), let end = Int64(token.dropFirst(6).prefix { $0.isNumber }),
+      request.fields["authorization"]?.contains("Credential=SESSION\(end)/") == true,
+      Signature.isRight(request, service: "s3express", secret: Self.secret)
+    else { return .denied }
+    return end > now ? .good : .expired
+  }
+
+  /// Whether the listing is one that directory buckets know.
+  static func canList(_ request: RecordedRequest) -> Bool {
+    let prefix = request.query.bytes("prefix") ?? []
+    return (prefix.isEmpty || prefix.last == 0x2F) && request.query.bytes("start-after") == nil
+      && ["", "/"].contains(request.query["delimiter"] ?? "")
+  }
+}
+
+extension Signature {
+  /// Whether a request without a body is signed for a service with this secret, as it was sent.
+  static func isRight(_ request: RecordedRequest, service: String, secret: String) -> Bool {
+    guard let header = request.fields["authorization"], header.hasPrefix("AWS4-HMAC-SHA256 ") else { return false }
+    var parts: [String: String] = [:]
+    for part in header.dropFirst(17).split(separator: ",") {
+      let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+      if pair.count == 2 { parts[String(pair[0])] = String(pair[1]) }
+    }
+    let scope = (parts["Credential"] ?? "").split(separator: "/").map(String.init)
+    guard scope.count == 5, scope[3] == service, let names = parts["SignedHeaders"] else { return false }
+    let target = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let lines = names.split(separator: ";").map { "\($0):\(request.fields[String($0)] ?? "")\n" }.joined()
+    let hash = request.fields["x-amz-content-sha256"] ?? ""
+    let canonical =
+      "\(request.method)\n\(target[0])\n\(target.count > 1 ? String(target[1]) : "")\n\(lines)\n\(names)\n\(hash)"
+    let digest = hexadecimal(Digest.value(.sha256, of: Array(canonical.utf8)))
+    let stamp = request.fields["x-amz-date"] ?? ""
+    let text = "AWS4-HMAC-SHA256\n\(stamp)\n\(scope.dropFirst().joined(separator: "/"))\n\(digest)"
+    var key = Array("AWS4\(secret)".utf8)
+    for part in scope.dropFirst() { key = hmacSHA256(key: key, Array(part.utf8)) }
+    return hexadecimal(hmacSHA256(key: key, Array(text.utf8))) == parts["Signature"]
+  }
+}
+
+extension FakeS3.Settings {
+  var isInOrder: Bool { listsInOrder && sessionLife == nil }
+}
