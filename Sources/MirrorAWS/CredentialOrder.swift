@@ -67,7 +67,7 @@ struct CredentialOrder {
     let name = profile.name
     guard profile["mfa_serial"] == nil else {
       throw CredentialError(
-        "profile \(name) wants a code of \(profile["mfa_serial"] ?? "a device") (mfa_serial), which a mount can't ask for; get temporary keys with aws sts get-session-token"
+        "profile \(name) wants a code of \(profile["mfa_serial"] ?? "a device") (mfa_serial), which a mount can't ask for; eval \"$(aws configure export-credentials --profile \(name) --format env)\" asks for it and sets keys for a while"
       )
     }
     var role = AssumedRole(

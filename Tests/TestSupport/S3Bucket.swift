@@ -26,7 +26,7 @@ struct S3Bucket {
 
   private func proper(_ request: RecordedRequest, _ faults: [Fault]) -> FakeAnswer {
     if state.settings.requiresSignature, !isSigned(request) { return error(403, "AccessDenied", request) }
-    if let accepts = state.settings.accepts, !accepts(accessKey(request)) { return error(400, "ExpiredToken", request) }
+    if let accepts = state.settings.accepts, !accepts(request.accessKey) { return error(400, "ExpiredToken", request) }
     if isTooFarOff(request) { return error(403, "RequestTimeTooSkewed", request) }
     let asked = S3Address.bucket(of: request, expecting: name)
     if asked != name || !state.settings.exists { return error(404, "NoSuchBucket", request) }
@@ -75,11 +75,6 @@ struct S3Bucket {
   private func isSigned(_ request: RecordedRequest) -> Bool {
     request.fields["authorization"]?.hasPrefix("AWS4-HMAC-SHA256 Credential=") == true
       && request.fields["x-amz-date"] != nil && request.fields["x-amz-content-sha256"] != nil
-  }
-
-  private func accessKey(_ request: RecordedRequest) -> String {
-    let header = request.fields["authorization"] ?? ""
-    return String(header.dropFirst("AWS4-HMAC-SHA256 Credential=".count).prefix { $0 != "/" })
   }
 
   private func isTooFarOff(_ request: RecordedRequest) -> Bool {
