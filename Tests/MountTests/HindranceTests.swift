@@ -53,7 +53,7 @@ struct HindranceTests {
     let server = try FakeS3()
     server.put("f", "content")
     var way = Way(server: server, endpoint: server.endpoint)
-    let isElsewhere = { (request: RecordedRequest) in
+    let isElsewhere: @Sendable (RecordedRequest) -> Bool = { request in
       request.fields["authorization"]?.contains("/eu-west-3/s3/") != true
     }
     switch hindrance {
