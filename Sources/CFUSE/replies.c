@@ -96,6 +96,20 @@ size_t cfuse_add_name(int plus, uint8_t *buffer, size_t left, const uint8_t *nam
   return needed <= left ? needed : 0;
 }
 
+size_t cfuse_add_plain_name(uint8_t *buffer, size_t left, const uint8_t *name, size_t length, uint64_t inode,
+                            uint32_t mode, uint64_t next_offset) {
+  char text[256];
+  if (length >= sizeof text) return 0;
+  memcpy(text, name, length);
+  text[length] = 0;
+  // Of the attributes libfuse looks at these two.
+  struct stat status;
+  status.st_ino = inode;
+  status.st_mode = mode;
+  size_t needed = fuse_add_direntry(NULL, (char *)buffer, left, text, &status, next_offset);
+  return needed <= left ? needed : 0;
+}
+
 int32_t cfuse_request_pid(cfuse_request request) { return fuse_req_ctx(request_of(request))->pid; }
 
 static void on_interrupt(fuse_req_t request, void *data) {

@@ -61,6 +61,8 @@ struct Entry {
     set { marks.set(.described, newValue) }
   }
 
+  var tagFingerprint: UInt64 { tag?.fingerprint ?? 0 }
+
   var revision: ObjectRevision {
     get { ObjectRevision(etag: tag, size: size, modified: modified == .min ? nil : modified) }
     set {

@@ -35,6 +35,11 @@ struct EntryTable {
     names[Int(slot == 0 ? 0 : ends[slot - 1])..<Int(ends[slot])]
   }
 
+  /// The same, where it lies: whoever reads a directory wants thousands.
+  func withName<Result>(_ slot: Int, _ body: (Span<UInt8>) -> Result) -> Result {
+    body(names.span.extracting(Int(slot == 0 ? 0 : ends[slot - 1])..<Int(ends[slot])))
+  }
+
   /// The slot of a name, live or not.
   func find(_ name: ArraySlice<UInt8>) -> Int? {
     guard !index.isEmpty else { return nil }

@@ -233,7 +233,10 @@ private final class ListingEnd: DirectoryCollector {
     self.done = done
   }
 
-  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool {
+  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool { note(offset) }
+  func add(name: Span<UInt8>, plain entry: PlainEntry, offset: UInt64) -> Bool { note(offset) }
+
+  private func note(_ offset: UInt64) -> Bool {
     self.offset.withLock { $0 = offset }
     return true
   }

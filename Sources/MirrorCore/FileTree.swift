@@ -96,10 +96,23 @@ public enum OpenAnswer: Sendable {
   case failed(Errno)
 }
 
+/// What READDIR tells of a name: no attributes.
+public struct PlainEntry: Sendable {
+  public enum Kind: Sendable { case file, directory, link }
+  public let inode: UInt64
+  public let kind: Kind
+  public init(inode: UInt64, kind: Kind) {
+    self.inode = inode
+    self.kind = kind
+  }
+}
+
 /// Collects the names of one READDIR or READDIRPLUS answer. Called with the namespace locked: it must only copy.
 public protocol DirectoryCollector: AnyObject, Sendable {
   /// Adds a name; `offset` is where a later read goes on after it. False when the answer is full: not added.
   func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool
+  /// The same for READDIR.
+  func add(name: Span<UInt8>, plain entry: PlainEntry, offset: UInt64) -> Bool
   /// The answer is complete (possibly empty: the end), or the read failed; called once, with nothing locked.
   /// Returns false if the answer did not reach the kernel: then none of its look-ups count.
   func finish(_ error: Errno?) -> Bool

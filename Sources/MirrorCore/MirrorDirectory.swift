@@ -190,25 +190,30 @@ extension Namespace {
     _ directory: Int, _ reader: ListingFlight.Reader, _ now: Instant
   ) -> (added: [NodeID], reachedEnd: Bool) {
     var added: [NodeID] = []
+    guard reader.plus else {
+      let reachedEnd = collectPlain(directory, reader, &added)
+      return (added, reachedEnd)
+    }
     var slot = Int(clamping: reader.offset)
     while slot < directories[directory].table.count {
       let entry = directories[directory].table[slot]
       slot += 1
       guard entry.kind != .none else { continue }
       // Of a file whose metadata are wanted the kernel asks when somebody looks at it.
-      let plus = reader.plus && !needsDescription(directory, slot - 1)
+      let isDescribed = !needsDescription(directory, slot - 1)
+      let isDirectory = entry.kind == .directory
       let node =
-        entry.kind == .directory ? directories[Int(entry.link)].node : plus ? fileNode(directory, slot - 1) : 0
+        isDirectory ? directories[Int(entry.link)].node : isDescribed ? fileNode(directory, slot - 1) : 0
       let shown =
-        entry.kind == .directory
+        isDirectory
         ? directoryEntry(Int(entry.link))
-        : plus ? fileEntry(directory, slot - 1, now: now) : plainEntry(directory, slot - 1)
+        : isDescribed ? fileEntry(directory, slot - 1, now: now) : undescribedEntry(directory, slot - 1)
       let name = directories[directory].table.name(slot - 1)
       guard reader.collector.add(name: name, entry: shown, offset: UInt64(slot)) else {
-        if plus, entry.kind == .file, nodes[node].lookups == 0 { dropUnusedNode(directory, slot - 1) }
+        if isDescribed, !isDirectory, nodes[node].lookups == 0 { dropUnusedNode(directory, slot - 1) }
         return (added, false)
       }
-      if plus {
+      if isDescribed {
         nodes.retain(node)
         added.append(nodes.id(node))
       } else if added.isEmpty {
@@ -216,6 +221,21 @@ extension Namespace {
       }
     }
     return (added, true)
+  }
+
+  /// READDIR counts no node; the first stands for all that there is something.
+  private func collectPlain(_ directory: Int, _ reader: ListingFlight.Reader, _ added: inout [NodeID]) -> Bool {
+    let table = directories[directory].table
+    let collector = reader.collector
+    for slot in Int(clamping: reader.offset)..<max(table.count, Int(clamping: reader.offset))
+    where table[slot].kind != .none {
+      let fits = table.withName(slot) { name in
+        collector.add(name: name, plain: plainEntry(directory, slot, name), offset: UInt64(slot + 1))
+      }
+      guard fits else { return false }
+      if added.isEmpty { added.append(.root) }
+    }
+    return true
   }
 
   private mutating func dropUnusedNode(_ directory: Int, _ slot: Int) {

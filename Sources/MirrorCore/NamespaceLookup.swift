@@ -117,7 +117,19 @@ extension Namespace {
   }
 
   /// What READDIR tells: no attributes but the number.
-  func plainEntry(_ directory: Int, _ slot: Int) -> NodeEntry {
+  func plainEntry(_ directory: Int, _ slot: Int, _ name: Span<UInt8>) -> PlainEntry {
+    let entry = directories[directory].table[slot]
+    if entry.kind == .directory {
+      let child = directories[Int(entry.link)].key
+      return PlainEntry(inode: inode(stableHash(child)), kind: .directory)
+    }
+    let tagged = stableHash(directories[directory].key[...], seed: entry.tagFingerprint)
+    return PlainEntry(
+      inode: inode(stableHash(name, seed: tagged)), kind: posix(directory, slot)?.isLink ?? false ? .link : .file)
+  }
+
+  /// What READDIRPLUS tells of a file that it does not know all about: no node.
+  func undescribedEntry(_ directory: Int, _ slot: Int) -> NodeEntry {
     let number = inode(directory, directories[directory].table.name(slot), directories[directory].table[slot].revision)
     return NodeEntry(
       attributes: NodeAttributes(

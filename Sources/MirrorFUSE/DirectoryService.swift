@@ -1,5 +1,6 @@
 // OPENDIR, READDIR and READDIRPLUS. The kernel's offsets are the tree's plus two: `.` and `..` come first and are ours.
 import CFUSE
+import Glibc
 import MirrorCore
 import MirrorPlatform
 import Synchronization
@@ -96,6 +97,31 @@ final class DirectoryPage: DirectoryCollector {
     guard Self.isShown(name) else { return true }
     return append(
       name, appearance.node(entry.attributes), offset + 2, entry: entry.entryTimeout, attribute: entry.attributeTimeout)
+  }
+
+  func add(name: Span<UInt8>, plain entry: PlainEntry, offset: UInt64) -> Bool {
+    let isDots = name.count <= 2 && name.indices.allSatisfy { name[$0] == 0x2E }
+    guard (1...255).contains(name.count), !isDots, name.indices.allSatisfy({ name[$0] != 0x2F && name[$0] != 0 }) else {
+      return true
+    }
+    let mode: UInt32 =
+      switch entry.kind {
+      case .file: S_IFREG
+      case .directory: S_IFDIR
+      case .link: S_IFLNK
+      }
+    return state.withLock { state in
+      let used = state.used
+      let added = unsafe state.bytes.withUnsafeMutableBufferPointer { bytes in
+        unsafe name.withUnsafeBufferPointer { name in
+          guard let start = bytes.baseAddress, let text = name.baseAddress else { return 0 }
+          return unsafe cfuse_add_plain_name(
+            start + used, bytes.count - used, text, name.count, entry.inode, mode, offset + 2)
+        }
+      }
+      state.used += added
+      return added > 0
+    }
   }
 
   private static func isShown(_ name: ArraySlice<UInt8>) -> Bool {

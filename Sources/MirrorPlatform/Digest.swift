@@ -70,6 +70,11 @@ private func cxxhash_of(_ bytes: [UInt8]) -> UInt64 {
 public func stableHash(_ bytes: [UInt8]) -> UInt64 { cxxhash_of(bytes) }
 
 /// The same, with a seed.
+public func stableHash(_ bytes: Span<UInt8>, seed: UInt64) -> UInt64 {
+  unsafe bytes.withUnsafeBytes { unsafe cxxhash_seeded($0.baseAddress, $0.count, seed) }
+}
+
+/// The same, with a seed.
 public func stableHash(_ bytes: ArraySlice<UInt8>, seed: UInt64) -> UInt64 {
   unsafe bytes.withUnsafeBytes { unsafe cxxhash_seeded($0.baseAddress, $0.count, seed) }
 }

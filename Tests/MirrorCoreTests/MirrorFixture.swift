@@ -125,7 +125,12 @@ final class Collector: DirectoryCollector {
   private let done: @Sendable (Collector) -> Void
   init(_ done: @escaping @Sendable (Collector) -> Void) { self.done = done }
 
-  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool {
+  func add(name: ArraySlice<UInt8>, entry: NodeEntry, offset: UInt64) -> Bool { add(Array(name), offset) }
+  func add(name: Span<UInt8>, plain entry: PlainEntry, offset: UInt64) -> Bool {
+    add(name.indices.map { name[$0] }, offset)
+  }
+
+  private func add(_ name: [UInt8], _ offset: UInt64) -> Bool {
     state.withLock {
       guard $0.names.count < 100 else { return false }
       $0.names.append(String(decoding: name, as: UTF8.self))

@@ -96,6 +96,9 @@ int cfuse_reply_xattr_size(cfuse_request request, size_t size);
 size_t cfuse_add_name(int plus, uint8_t *buffer, size_t left, const uint8_t *name, size_t length,
                       const struct cfuse_node *node, uint64_t next_offset, double entry_timeout,
                       double attribute_timeout);
+/// The same for READDIR, which tells no more than number and kind (the type bits of `mode`).
+size_t cfuse_add_plain_name(uint8_t *buffer, size_t left, const uint8_t *name, size_t length, uint64_t inode,
+                            uint32_t mode, uint64_t next_offset);
 
 /// The thread that made the request, 0 when it lives in another pid namespace.
 int32_t cfuse_request_pid(cfuse_request request);
