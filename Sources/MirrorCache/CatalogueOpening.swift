@@ -106,7 +106,8 @@ extension OpenCatalogue {
     try store.connection.execute("COMMIT")
     let wasEmpty = try number(store, Schema.knowsAnything) == 0
     return OpenCatalogue(
-      store: store, wasUnclean: wasUnclean, wasEmpty: wasEmpty, era: era, totals: totals, firstID: firstID, lastUsed: lastUsed,
+      store: store, wasUnclean: wasUnclean, wasEmpty: wasEmpty, era: era, totals: totals, firstID: firstID,
+      lastUsed: lastUsed,
       absencesDropped: absencesDropped, ledgerRowsJoined: ledgerRowsJoined)
   }
 

@@ -125,7 +125,8 @@ enum Query: Int, CaseIterable {
   case findDirectory, putDirectory, removeDirectoriesBelow, directoriesIn
   case blobsOf, blobsIn, blobIDsBelow, findBlob, putBlob, useBlob, removeBlob, oldestBlobs, addPin, removePins,
     pinBlobs, readPins
-  case findAbsence, anyAbsence, putAbsence, removeAbsence, absencesIn, removeAbsencesBelow, removeAbsencesOver, removeExcess
+  case findAbsence, anyAbsence, putAbsence, removeAbsence, absencesIn, removeAbsencesBelow, removeAbsencesOver,
+    removeExcess
   case addLedger, readLedger, removePrices, addPrice, readPrices
 
   var sql: String {
