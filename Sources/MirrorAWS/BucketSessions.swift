@@ -43,7 +43,7 @@ extension S3Store {
 
   /// A new session that may read.
   func createSession() async throws(StoreError) -> Credentials {
-    let allowance = try await Allowance.current?.another()
+    let allowance = try await Allowance.current?.another(.other, operation: "CreateSession")
     defer { allowance?.end() }
     let result = await Allowance.$current.withValue(allowance) { () async -> Result<Credentials, StoreError> in
       do throws(StoreError) { return .success(try await askSession()) } catch { return .failure(error) }

@@ -28,10 +28,11 @@ public final class Allowance: Sendable {
     try await take()
   }
 
-  /// One of its own for another request that this one needs; to be ended.
+  /// One of its own for a request without content that this one needs, and others perhaps, among them readers; to be
+  /// ended.
   /// - Throws: `.overBudget`.
-  public func another() async throws(StoreError) -> Allowance {
-    let other = Allowance(purse, request)
+  public func another(_ kind: RequestKind, operation: String) async throws(StoreError) -> Allowance {
+    let other = Allowance(purse, PricedRequest(.content, kind, bytes: 0, ObjectKey([]), operation: operation))
     try await other.take()
     return other
   }

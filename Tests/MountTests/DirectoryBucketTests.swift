@@ -101,6 +101,18 @@ struct DirectoryBucketTests {
     #expect(abs(try status.number("sinceMount") - cost) < 1e-7, "\(status), \(cost)")
   }
 
+  @Test func `a budget counts sessions too, and never too much is asked`() async throws {
+    let server = try bucket()
+    for index in 0..<20 { put(server, "d/\(index)", content(200_000, UInt64(index))) }
+    let mount = try await server.mounted("--budget", "12req/hour", "--freshness", "1h").mount
+    var failures = 0
+    for index in 0..<20 {
+      if await mount.errno(of: { _ = try await mount.read("d/\(index)") }) != nil { failures += 1 }
+    }
+    #expect(failures > 0 && failures < 20, "\(failures)")
+    #expect(sessions(server).count == 1 && server.sums.total <= 12, "\(server.sums)")
+  }
+
   @Test func `who may not have a session is told so`() async throws {
     let server = try bucket()
     server.inject([.status(403, code: "AccessDenied")]) { $0.query.bytes("session") != nil }
