@@ -60,10 +60,12 @@ struct UnmountTests {
     let readers = """
       import errno, sys, threading
       def read(path):
-        try: open(path, "rb").read(); print("read")
-        except OSError as error: print(errno.errorcode[error.errno])
+        try: open(path, "rb").read(); words.append("read")
+        except OSError as error: words.append(errno.errorcode[error.errno])
+      words = []
       threads = [threading.Thread(target=read, args=(path,)) for path in sys.argv[1:]]
       [thread.start() for thread in threads]; [thread.join() for thread in threads]
+      print("\\n".join(words))
       """
     async let reading = run(["python3", "-c", readers] + names, limit: .seconds(60))
     try await Task.sleep(for: .seconds(1))
