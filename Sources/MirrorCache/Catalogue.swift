@@ -44,6 +44,13 @@ public final class Catalogue: Sendable {
     }
   }
 
+  /// Whether any object ever said something of owner, mode or time.
+  public func hasDescriptions() async -> Bool {
+    await ask(false) { session in
+      session.read { (store) throws(SQLiteError) in try store.meta(.described) == 1 } ?? false
+    }
+  }
+
   /// Returns when all that was recorded, and every block that was stored, is in the catalogue's file, or when the disk
   /// has refused it.
   public func flush() async {

@@ -111,6 +111,7 @@ extension CatalogueStore {
   }
 
   func note(_ key: ObjectKey, described text: String) throws(SQLiteError) {
+    if !text.isEmpty { try setMeta(.described, 1) }
     let query = try statement(.describeObject)
     bind(query, key)
     query.bind(3, text: text)

@@ -110,6 +110,8 @@ enum MetaName: String {
   case version
   /// 1 after a clean end; `objects`, `bytes`, `charged` hold then.
   case clean
+  /// 1 once an object said anything of owner, mode or time.
+  case described
   /// Grows with each unclean end: blobs of an older era must be checked.
   case era
   case objects, bytes, charged

@@ -130,6 +130,9 @@ public final class BucketMirror: FileTree {
     let known = await cache.catalogue.listing(configuration.prefix) != nil
     await recallTraits()
     await recall(directory: 0)
+    if configuration.posixUse == .free, await cache.catalogue.hasDescriptions() {
+      state.withLock { $0.namespace.recallsDescriptions = true }
+    }
     if configuration.offline { return false }
     let fresh = change { state, now in state.namespace.hasFreshListing(0, now) }
     if fresh { return true }

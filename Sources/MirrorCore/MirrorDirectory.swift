@@ -200,7 +200,7 @@ extension Namespace {
       slot += 1
       guard entry.kind != .none else { continue }
       // Of a file whose metadata are wanted the kernel asks when somebody looks at it.
-      let isDescribed = !needsDescription(directory, slot - 1)
+      let isDescribed = !needsDescription(directory, slot - 1) && !needsRecall(directory, slot - 1)
       let isDirectory = entry.kind == .directory
       let node =
         isDirectory ? directories[Int(entry.link)].node : isDescribed ? fileNode(directory, slot - 1) : 0

@@ -53,6 +53,8 @@ struct Namespace {
   /// What metadata say of files, of those that say something. See `NamespacePosix.swift`.
   var posix: [FileID: PosixMetadata] = [:]
   let posixUse: PosixUse
+  /// The catalogue may know more of them than answers told in this life.
+  var recallsDescriptions = false
   /// Names known to be absent, until when.
   private(set) var absent: [NameID: Instant] = [:]
   /// There were more than memory is for: the catalogue knows of some that are not in it.

@@ -34,9 +34,9 @@ extension Namespace {
       let entry = directories[directory].table[slot]
       if entry.kind == .directory { return .answer(answer(directory, slot, now: now)) }
       if entry.kind == .file {
+        if !recalled, needsRecall(directory, slot) { return .ask(Question(id: id, key: key, subject: .recall)) }
         if needsDescription(directory, slot) {
-          let isKnown = entry.recalled || recalled || entry.isExpired
-          return .ask(Question(id: id, key: key, subject: isKnown ? .describe(slot: slot) : .recall))
+          return .ask(Question(id: id, key: key, subject: .describe(slot: slot)))
         }
         if isFresh(directory, slot, now) { return .answer(answer(directory, slot, now: now)) }
         // Under `origin` the catalogue may know what the object said, and whether there is a copy at all.

@@ -13,10 +13,19 @@ public enum PosixUse: Sendable {
 }
 
 extension Namespace {
-  /// Nobody has heard yet what the object says, and somebody should ask.
+  /// Nobody has heard yet what the object says, and somebody should ask; without being asked for it, where it said
+  /// something and its date has moved since: an answer that nothing else has changed does not repeat it.
   func needsDescription(_ directory: Int, _ slot: Int) -> Bool {
-    posixUse == .asked && directories[directory].table[slot].kind == .file
-      && !directories[directory].table[slot].isDescribed
+    let entry = directories[directory].table[slot]
+    guard posixUse != .ignored, entry.kind == .file, !entry.isDescribed else { return false }
+    return posixUse == .asked || posix(directory, slot) != nil
+  }
+
+  /// Whether the catalogue is to be asked before a file is shown.
+  func needsRecall(_ directory: Int, _ slot: Int) -> Bool {
+    let entry = directories[directory].table[slot]
+    guard entry.kind == .file, !entry.isDescribed, !entry.recalled, !entry.isExpired else { return false }
+    return recallsDescriptions || posixUse == .asked
   }
 
   func posix(_ directory: Int, _ slot: Int) -> PosixMetadata? {

@@ -28,6 +28,7 @@ extension Namespace {
     guard let slot = slot(of: id) else { return false }
     if directories[id.directory].table[slot].kind == .directory { return true }
     return isFresh(id.directory, slot, now) && !needsDescription(id.directory, slot)
+      && !needsRecall(id.directory, slot)
   }
 
   func absenceLeft(_ id: NameID, _ now: Instant) -> Duration { max(.zero, (absent[id] ?? now) - now) }

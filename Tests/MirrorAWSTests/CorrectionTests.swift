@@ -15,6 +15,7 @@ struct CorrectionTests {
     return text.split(separator: "/").dropFirst(2).first.map(String.init) ?? ""
   }
 
+  // A054
   @Test(arguments: [
     ScriptedAnswer.error(301, "PermanentRedirect", fields: [("x-amz-bucket-region", "eu-west-3")]),
     ScriptedAnswer.error(400, "AuthorizationHeaderMalformed", extra: "<Region>eu-west-3</Region>"),
@@ -52,6 +53,7 @@ struct CorrectionTests {
     #expect(client.requests.map(\.url) == ["http://127.0.0.1:3900/bucket/k", "http://127.0.0.1:3900/bucket/k"])
   }
 
+  // A055
   @Test func `307 is followed within the domain, signed anew`() async throws {
     let client = ScriptedClient { request, index in
       index == 0

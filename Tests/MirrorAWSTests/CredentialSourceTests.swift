@@ -74,6 +74,7 @@ struct CredentialSourceTests {
     #expect(scene.services.requests.count == 2)
   }
 
+  // A053
   @Test func `web identity reads its token file each time`() async throws {
     let scene = try Scene()
     let environment = [
@@ -252,6 +253,7 @@ struct CredentialSourceTests {
     #expect(scene.services.requests.count == 1)
   }
 
+  // A052
   @Test(arguments: [ServerMode.refuse, .blackhole])
   func `blocked instance metadata fails within seconds and says what is missing`(mode: ServerMode) async throws {
     let scene = try Scene()
@@ -294,6 +296,7 @@ struct CredentialSourceTests {
   }
 
   /// Ten seconds here; a minute by S3MIRROR_TEST_LONG.
+  // A051
   @Test func `keys that change every two seconds fail no request under load`() async throws {
     let scene = try Scene()
     scene.services.configure {

@@ -110,6 +110,7 @@ struct EndpointTests {
     Row(bucket: "odd b", region: "r", url: "http://h:8080", expected: "http://h:8080/odd%20b", signing: "r"),
   ]
 
+  // A056, A057, A060
   @Test(arguments: rows) func `a bucket has the expected place`(row: Row) throws {
     var options = row.options
     if let pathStyle = row.pathStyle { options.pathStyle = pathStyle }

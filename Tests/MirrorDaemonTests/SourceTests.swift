@@ -4,6 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SourceTests {
+  // A082
   @Test(arguments: [
     ("bucket", "bucket", ""), ("bucket/", "bucket", ""), ("bucket/a", "bucket", "a/"), ("bucket/a/", "bucket", "a/"),
     ("s3://bucket", "bucket", ""), ("S3://bucket/a/b", "bucket", "a/b/"), ("arn:aws:s3:::bucket/a", "bucket", "a/"),

@@ -81,11 +81,27 @@ struct MetadataTests {
     #expect(try await stat(stage, "d/f1") == Self.described)
   }
 
-  @Test func `metadata that were changed are seen after the window`() async throws {
+  @Test func `what was learned outlives restart and window, and costs nothing again`() async throws {
+    let stage = try await server(3).mounted("--freshness", "1s")
+    #expect(try await stage.mount.text("d/f1") == "content")
+    #expect(await eventually { (try? await stat(stage, "d/f1")) == Self.described })
+    try await stage.mount.unmount()
+    try await pass(.seconds(1))
+    #expect(try await stage.mount.mount(["--freshness", "600s"]).succeeded)
+    let (seen, cost) = try await stage.cost {
+      _ = try await stage.mount.list("d")
+      return (try await stat(stage, "d/f0"), try await stat(stage, "d/f1"))
+    }
+    #expect(seen.0 == Self.plain && seen.1 == Self.described)
+    #expect(cost.gets == 0 && cost.heads == 0)
+  }
+
+  @Test(arguments: ["--posix-metadata", "--path-style"])
+  func `metadata that were changed are seen after the window`(option: String) async throws {
     let server = try server()
-    let stage = try await server.mounted("--posix-metadata", "--freshness", "1s")
-    #expect(try await stat(stage, "d/f0") == Self.described)
+    let stage = try await server.mounted(option, "--freshness", "1s")
     #expect(try await stage.mount.text("d/f0") == "content")
+    #expect(await eventually { (try? await stat(stage, "d/f0")) == Self.described })
     // A copy onto itself: the same bytes and ETag, another date.
     var fields = Self.fields
     fields["x-amz-meta-uid"] = "7"
