@@ -40,7 +40,7 @@ extension Blob {
     }
   }
 
-  private func saveSoon() {
+  func saveSoon() {
     let save = state.withLock { state in
       guard state.isUnsaved, !state.isQueued, !state.isGone else { return false }
       state.isQueued = true

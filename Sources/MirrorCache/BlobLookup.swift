@@ -19,7 +19,8 @@ extension CatalogueSession {
     return shelf.allLoaded.first { $0.key == key && $0.revision.sameBytes(as: revision) && $0.handOut() }
   }
 
-  private func open(_ row: BlobRow) -> Blob? {
+  /// The copy of a row that no blob in memory stands for.
+  func open(_ row: BlobRow) -> Blob? {
     let attributes: FileAttributes
     do throws(Errno) { attributes = try shelf.file(row.id).attributes() } catch {
       // Without descriptors or memory nothing is known of the file.

@@ -107,6 +107,14 @@ struct BlobState: Sendable {
     return true
   }
 
+  /// A present block is not what was stored. False when it was not there.
+  mutating func drop(_ block: Int) -> Bool {
+    if unverified?.contains(block) ?? false { return settle(block, isGood: false) }
+    guard blocks.remove(block) else { return false }
+    isUnsaved = true
+    return true
+  }
+
   /// A check has ended. True when the block was dropped.
   mutating func settle(_ block: Int, isGood: Bool) -> Bool {
     guard unverified?.remove(block) ?? false else { return false }

@@ -40,6 +40,8 @@ public struct CachedTotal: Hashable, Sendable {
   public var cachedBytes: Int64 = 0
   /// What the copies take on disk.
   public var diskBytes: Int64 = 0
+
+  public init(key: ObjectKey) { self.key = key }
 }
 
 /// Reads the caches under a root. Each call sees what is on disk at that moment; a running owner is up to two seconds
@@ -48,7 +50,11 @@ public struct CacheInspector: Sendable {
   public let root: String
   public init(root: String) { self.root = root }
 
-  public enum Order: Sendable { case key, size, leastRecentlyUsed }
+  public enum Order: Sendable {
+    case key, size, leastRecentlyUsed
+    /// What the origin vouched for longest ago comes first.
+    case validated
+  }
 
   /// The sources under the root, by bucket and prefix; none where there is no root.
   public func sources() throws(CacheError) -> [CachedSource] {
@@ -133,6 +139,7 @@ public struct CacheInspector: Sendable {
       case .key: "k"
       case .size: "b.size DESC, k"
       case .leastRecentlyUsed: "b.used"
+      case .validated: "o.validated, k"
       }
     return """
       SELECT CAST(b.parent || b.name AS BLOB) AS k, b.etag, b.size, b.modified, b.bytes, b.complete, b.pinned, b.used,

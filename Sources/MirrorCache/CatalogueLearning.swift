@@ -23,6 +23,7 @@ extension CatalogueSession {
     case .directoryRemoved(let key):
       try store.removeDirectory(key)
       for blob in try store.blobs(below: key) { try letGo(blob.id, blob.bytes, store) }
+    case .hidden(let key, let reason): try store.putHidden(key, reason, seen: shelf.clock.wall())
     case .absent(let key, let until): try store.putAbsence(key, until, now: shelf.clock.wall())
     }
   }

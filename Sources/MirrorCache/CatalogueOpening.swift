@@ -68,6 +68,7 @@ extension OpenCatalogue {
       try store.setMeta(.version, Schema.version)
       try connection.execute("COMMIT")
     }
+    try connection.execute(Schema.hidden)
     return try begin(store, clock: clock)
   }
 

@@ -26,6 +26,8 @@ public enum CatalogueChange: Sendable {
   case directoryRemoved(ObjectKey)
   /// Neither a key nor a directory of this name (without its `/`) exists, and until then none is looked for.
   case absent(ObjectKey, until: WallTime)
+  /// The key can't be a file, for that reason.
+  case hidden(ObjectKey, String)
 }
 
 /// A key as it was last known.

@@ -20,6 +20,8 @@ public struct CacheGarbage: Equatable, Sendable {
   public var ledgerRows = 0
   /// On disk, of files and of the catalogue.
   public var freedBytes: Int64 = 0
+
+  public init() {}
 }
 
 /// What a cache may take; nil: whatever it takes.
@@ -85,6 +87,8 @@ private struct Collector {
     garbage.names = try store.forgetNames(
       heardBefore: WallTime(milliseconds: now.milliseconds - Self.memory.nanosecondsClamped / 1_000_000),
       in: source.identity.prefix)
+    try store.connection.execute(
+      "DELETE FROM hidden WHERE seen < \(now.milliseconds - Self.memory.nanosecondsClamped / 1_000_000)")
     try store.setTotals(try store.countTotals())
     try store.setMeta(.clean, 1)
     try store.connection.execute("COMMIT")

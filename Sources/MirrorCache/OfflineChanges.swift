@@ -59,6 +59,12 @@ extension CacheInspector {
     return ids.count
   }
 
+  /// Writes rows in place of those with their ids. Call as the owner.
+  func replace(_ rows: [BlobRow], of source: CachedSource) throws(CacheError) {
+    guard !rows.isEmpty else { return }
+    try writing(source) { (store) throws(SQLiteError) in for row in rows { try store.put(row) } }
+  }
+
   /// One transaction on a catalogue that nobody owns; a clean end stays one.
   private func writing(
     _ source: CachedSource, _ change: (CatalogueStore) throws(SQLiteError) -> Void

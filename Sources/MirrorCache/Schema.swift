@@ -36,6 +36,10 @@ enum Schema {
     \(absences)
     """
 
+  /// Keys that can't be files, as they were last seen. It is made where it is missing: older releases do without.
+  static let hidden =
+    "CREATE TABLE IF NOT EXISTS hidden(key BLOB PRIMARY KEY, reason TEXT NOT NULL, seen INTEGER NOT NULL) WITHOUT ROWID"
+
   /// Names that do not exist, and until when that is believed.
   private static let absences = """
     CREATE TABLE absences(
@@ -129,6 +133,7 @@ enum Query: Int, CaseIterable {
     pinBlobs, readPins
   case findAbsence, anyAbsence, putAbsence, removeAbsence, absencesIn, removeAbsencesBelow, removeAbsencesOver,
     removeExcess
+  case putHidden
   case addLedger, readLedger, removePrices, addPrice, readPrices
 
   var sql: String {
@@ -204,6 +209,7 @@ enum Query: Int, CaseIterable {
       DELETE FROM absences WHERE (parent, name) IN
       (SELECT parent, name FROM absences ORDER BY until DESC LIMIT -1 OFFSET ?1)
       """
+    case .putHidden: "INSERT OR REPLACE INTO hidden VALUES(?1, ?2, ?3)"
     case .addLedger:
       """
       INSERT INTO ledger VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(day, prefix, kind, outcome, class) DO UPDATE SET

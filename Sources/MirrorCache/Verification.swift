@@ -34,13 +34,16 @@ public struct CacheVerification: Sendable {
   public var bytes: Int64 = 0
   public var totalBytes: Int64 = 0
   public var damaged: [CacheDamage] = []
-  /// Damaged copies that were deleted.
+  /// Damaged copies that were deleted whole.
   public var dropped = 0
+  /// Damaged blocks that were dropped from copies whose other blocks are right.
+  public var droppedBlocks = 0
 }
 
 extension CacheInspector {
   /// Reads every block of every copy under `prefix`. `progress` is called after each object; false ends it there.
-  /// With `repair`, damaged copies are deleted.
+  /// With `repair`, damaged blocks are dropped, and copies that can't be used at all are deleted: what is missing then
+  /// is fetched anew when it is read.
   ///
   /// - Throws: `.locked` for a repair while a process owns the cache.
   public func verify(
@@ -50,7 +53,7 @@ extension CacheInspector {
     let owner = repair ? try source.files.lock() : nil
     defer { withExtendedLifetime(owner) {} }
     var result = CacheVerification()
-    var broken: [Int64] = []
+    var broken: [BlobRow] = []
     var missing: [(id: Int64, damage: [CacheDamage])] = []
     let total = try total(of: source, under: prefix)
     (result.totalObjects, result.totalBytes) = (total.objects, total.cachedBytes)
@@ -66,7 +69,7 @@ extension CacheInspector {
             missing.append((row.id, found))
           } else if !found.isEmpty, try store.row(row.id) != nil {
             result.damaged += found
-            broken.append(row.id)
+            broken.append(row)
           }
           result.objects += 1
           result.bytes += row.bytes
@@ -75,8 +78,26 @@ extension CacheInspector {
       }
       result.damaged += try stillMissing(missing, in: store)
     }
-    if repair && !broken.isEmpty { result.dropped = try delete(broken, of: source) }
+    if repair { try mend(broken, of: source, &result) }
     return result
+  }
+
+  private func mend(
+    _ broken: [BlobRow], of source: CachedSource, _ result: inout CacheVerification
+  ) throws(CacheError) {
+    var lost: [Int64] = []
+    var mended: [BlobRow] = []
+    for row in broken {
+      let damage = result.damaged.filter { $0.key == row.key }
+      if let (next, count) = row.without(damage) {
+        mended.append(next)
+        result.droppedBlocks += count
+      } else {
+        lost.append(row.id)
+      }
+    }
+    result.dropped = try delete(lost, of: source)
+    try replace(mended, of: source)
   }
 
   /// An owner at work deletes files first and has their rows deleted soon after: only what stays missing is damage.
@@ -119,6 +140,21 @@ extension CatalogueStore {
 }
 
 extension BlobRow {
+  /// The row without damaged blocks, and how many they were; nil where nothing of the copy is of use.
+  fileprivate func without(_ damage: [CacheDamage]) -> (row: BlobRow, dropped: Int)? {
+    guard var left = blocks else { return nil }
+    let geometry = BlockGeometry(size: metadata.revision.size)
+    var dropped = 0
+    for one in damage {
+      guard case .bytes(let range) = one.kind else { return nil }
+      if left.remove(geometry.block(at: range.lowerBound)) { dropped += 1 }
+    }
+    var row = self
+    row.blocks = left
+    row.bytes = geometry.bytes(in: left)
+    return left.isEmpty ? nil : (row, dropped)
+  }
+
   /// What of the file is not as the row says.
   fileprivate func damage(in blobs: String) -> [CacheDamage] {
     do throws(Errno) {

@@ -180,6 +180,7 @@ public final class BucketMirror: FileTree {
       log.once(.notice, key: "lack \(lack.rawValue)", "the server \(lack.remedy)")
     }
     for (key, reason) in effects.hidden {
+      cache.catalogue.record(.hidden(key, reason.rawValue))
       log.limited(.warning, key: "hidden", "the object \(key) has no name in the mount: \(reason.rawValue)")
     }
     if !effects.notices.isEmpty, let notices = notices.withLock({ $0 }) {

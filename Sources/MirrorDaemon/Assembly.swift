@@ -7,10 +7,11 @@ import MirrorHTTP
 import MirrorPlatform
 import MirrorStore
 
-/// transport → S3 → budget → retries → mirror (with its cache) → kernel session.
+/// transport → S3 → budget → measure → retries → mirror (with its cache) → kernel session.
 struct Assembly: Sendable {
   let transport: HTTPTransport
   let ledger: Ledger
+  let traffic: OriginTraffic
   /// Nil where no budget is set.
   let purse: Purse?
   let cache: Cache
@@ -24,6 +25,7 @@ struct Assembly: Sendable {
   init(_ settings: MountSettings, _ place: MountPlace, log: Log) throws(CommandFailure) {
     let clock = SystemClock()
     let origin = OriginSettings(settings)
+    traffic = OriginTraffic(clock: clock)
     ledger = Ledger(prices: settings.prices, prefix: settings.source.prefix, clock: clock)
     do throws(Errno) { transport = try HTTPTransport(origin.transport) } catch {
       throw CommandFailure(.failure, "can't start the transfer thread: \(error)")
@@ -51,7 +53,8 @@ struct Assembly: Sendable {
       paid = BudgetedStore(store, purse: purse, ledger: ledger)
       self.purse = purse
     }
-    var asked: any ObjectStore = RetryingStore(paid, policy: origin.retries, clock: clock)
+    var asked: any ObjectStore = RetryingStore(
+      MeasuredStore(paid, traffic: traffic), policy: origin.retries, clock: clock, traffic: traffic)
     if let time = settings.at { asked = PastStore(asked, at: time) }
     var configuration = settings.mirrorConfiguration
     if store.isDirectoryBucket { configuration.storageClass = .expressOneZone }

@@ -10,11 +10,20 @@ struct ControlDesk: Sendable {
   private let place: MountPlace
   private let assembly: Assembly
   private let since: WallTime
+  private let log: Log
+  private let logFile: String?
+  /// Where metrics are served, as a URL.
+  private let metricsURL: String?
   /// Ends the mount, for the reason given.
   private let end: @Sendable (String) -> Void
 
-  init(_ settings: MountSettings, _ place: MountPlace, _ assembly: Assembly, end: @escaping @Sendable (String) -> Void)
-  {
+  init(
+    _ settings: MountSettings, _ place: MountPlace, _ assembly: Assembly, _ log: Log, metrics: String?,
+    end: @escaping @Sendable (String) -> Void
+  ) {
+    self.log = log
+    logFile = MountLog.path(settings, place)
+    metricsURL = metrics
     self.settings = settings
     self.place = place
     self.assembly = assembly
@@ -26,6 +35,8 @@ struct ControlDesk: Sendable {
     switch request.verb {
     case .status: return .text(await report().text)
     case .statusJSON: return .text(await report().json.text)
+    case .metrics: return .text(await metrics())
+    case .logLevel: return logLevel(String(decoding: request.argument, as: UTF8.self))
     case .cost: return await cost(CostQuestion(encoded: request.argument))
     case .hidden: return .text(hidden())
     case .refresh: return await refresh(request.argument)
@@ -33,6 +44,13 @@ struct ControlDesk: Sendable {
     case .explainJSON: return await explain(request.argument) { $0.json.text + "\n" }
     case .warm:
       return await WarmDesk(assembly.mirror, place.mountPoint).answer(WarmQuestion(encoded: request.argument), tell)
+    case .evict: return .text(CareAnswer(await assembly.mirror.evict(under: ObjectKey(request.argument))).text)
+    case .collect:
+      let limits = CareAnswer.limits(request.argument)
+      return .text(CareAnswer(await assembly.mirror.collectGarbage(limits)).text)
+    case .recheck:
+      let keys = request.argument.split(separator: 0).map { ObjectKey(Array($0)) }
+      return .text("\(await assembly.mirror.recheck(keys))")
     case .pin: return await pins.pin(PinQuestion(encoded: request.argument), tell)
     case .unpin: return await pins.unpin(PinQuestion(encoded: request.argument))
     case .unmount: return unmount(lazy: false)
@@ -42,6 +60,19 @@ struct ControlDesk: Sendable {
       end("asked to stop")
       return .text("")
     }
+  }
+
+  func metrics() async -> String { MetricsReport(status: await report(), process: .current).text }
+
+  private func logLevel(_ name: String) -> ControlAnswer {
+    let before = log.level
+    if name.isEmpty { return .text("\(before.name)\n") }
+    guard let level = Log.Level(name: name) else {
+      return .failure(CommandFailure(.usage, "there is no log level '\(name)': it is one of \(Log.Level.names)"))
+    }
+    log.level = level
+    log.notice("\(place.mountPoint): the log level is \(level.name), and was \(before.name)")
+    return .text("\(level.name), and was \(before.name)\n")
   }
 
   private var pins: PinDesk {
@@ -110,6 +141,9 @@ struct ControlDesk: Sendable {
     report.since = since
     report.dataPath = assembly.session.dataPath
     report.budgets = assembly.purse?.status() ?? []
+    report.traffic = assembly.traffic.report
+    (report.now, report.wall) = (SystemClock().now(), SystemClock().wall())
+    (report.logLevel, report.logFile, report.metrics) = (log.level, logFile, metricsURL)
     report.costThisMonth = await assembly.costThisMonth()
     return report
   }

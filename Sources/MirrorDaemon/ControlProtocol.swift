@@ -5,10 +5,20 @@ import MirrorPlatform
 public struct ControlRequest: Equatable, Sendable {
   public enum Verb: String, CaseIterable, Sendable {
     case status, statusJSON = "status-json", refresh, explain, explainJSON = "explain-json", hidden
+    /// As OpenMetrics text.
+    case metrics
+    /// The argument is the name of a level; empty: which it is.
+    case logLevel = "log-level"
     /// The argument is a `CostQuestion`.
     case cost
     /// The argument is a `WarmQuestion`; steps come before the answer.
     case warm
+    /// The argument is what keys begin with.
+    case evict
+    /// The argument is limits, see `CareAnswer`.
+    case collect
+    /// The argument is keys, separated by NUL, whose copies are to be read and mended.
+    case recheck
     /// The argument is a `PinQuestion`; before the answer to `pin` come steps.
     case pin, unpin
     /// Unmount unless it is in use; from sight, even then.

@@ -57,6 +57,7 @@ extension StatusReport {
       revalidated: status.served.revalidated, stale: status.served.stale, negative: status.served.negative,
       hiddenKeys: status.hiddenKeys)
     view = settings.view
+    fresh = status.served.fresh
   }
 }
 

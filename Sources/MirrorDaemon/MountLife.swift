@@ -54,11 +54,19 @@ public final class MountLife: Sendable {
       let log = try MountLog.open(logPath, settings, place)
       for warning in settings.warnings + place.warnings { log.warning(warning) }
       do throws(CommandFailure) {
+        let metrics: MetricsServer? = if let address = settings.metrics { try MetricsServer(address) } else { nil }
         let assembly = try Assembly(settings, place, log: log)
         try begin(assembly, place, log)
         if hearsHangups { reload.withLock { $0 = Reload(settings, place, assembly, log) } }
         // Before it is ready: the next command may be `unmount`.
-        let control = listen(assembly, place, log)
+        let desk = ControlDesk(settings, place, assembly, log, metrics: metrics?.url) { [ending] in
+          ending.set(.asked($0))
+        }
+        let control = listen(desk, place, log)
+        if let metrics {
+          metrics.start { await desk.metrics() }
+          log.notice("metrics are served at \(metrics.url)")
+        }
         try settle(logPath, log)
         assembly.keeper.start()
         let service = manager.map { ServiceWatch($0, settings.source.written, place, assembly) }
@@ -177,8 +185,7 @@ public final class MountLife: Sendable {
   }
 
   /// A mount works without its socket, so a failure is no end.
-  private func listen(_ assembly: Assembly, _ place: MountPlace, _ log: Log) -> ControlServer? {
-    let desk = ControlDesk(settings, place, assembly) { [ending] in ending.set(.asked($0)) }
+  private func listen(_ desk: ControlDesk, _ place: MountPlace, _ log: Log) -> ControlServer? {
     do throws(CommandFailure) {
       let path = try RuntimeDirectory.socketPath(forMountAt: place.mountPoint)
       do throws(Errno) {

@@ -255,7 +255,7 @@ private let process: [MountOption] = [
   MountOption("log-level", "LEVEL", "error, warning, notice, info or debug", otherwise: "notice", isLive: true) {
     (settings, text) throws(OptionProblem) in
     guard let level = Log.Level(name: text) else {
-      throw OptionProblem("it is one of \(Log.Level.allCases.map(\.name).joined(separator: ", "))")
+      throw OptionProblem("it is one of \(Log.Level.names)")
     }
     settings.logLevel = level
   },
@@ -267,6 +267,14 @@ private let process: [MountOption] = [
     "config", "FILE", "the configuration file to read",
     otherwise: "/etc/s3mirror.conf, then ~/.config/s3mirror/s3mirror.conf"
   ) { _, _ in },
+  MountOption(
+    "metrics", "[ADDRESS:]PORT", "serve OpenMetrics at this TCP port, on loopback unless an address is given"
+  ) { (settings, text) throws(OptionProblem) in
+    guard let address = MetricsAddress(parsing: text) else {
+      throw OptionProblem("it is a port, or a numeric address and a port: 9464, 0.0.0.0:9464, [::1]:9464")
+    }
+    settings.metrics = address
+  },
 ]
 
 private func size(_ text: String, in range: ClosedRange<Int64>) throws(OptionProblem) -> Int64 {

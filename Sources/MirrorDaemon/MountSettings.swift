@@ -60,6 +60,8 @@ public struct MountSettings: Sendable {
   public var foreground = false
   public var logLevel = Log.Level.notice
   public var logFile: String?
+  /// Where metrics are served; nil: nowhere but by the control socket.
+  public var metrics: MetricsAddress?
 
   /// What was understood, but not as it was written.
   public var warnings: [String] = []

@@ -5,18 +5,21 @@ public struct ProgressBar {
   private static let width = 20
 
   private let isTerminal: Bool
+  private let isQuietElsewhere: Bool
   private let write: (String) -> Void
   private var begun: Instant?
   private var shown = -1
   private var isDrawn = false
 
-  public init(isTerminal: Bool, write: @escaping (String) -> Void) {
+  /// `isQuietElsewhere`: nothing is told where there is no terminal.
+  public init(isTerminal: Bool, isQuietElsewhere: Bool = false, write: @escaping (String) -> Void) {
     self.isTerminal = isTerminal
+    self.isQuietElsewhere = isQuietElsewhere
     self.write = write
   }
 
   public mutating func show(_ step: ControlStep, at now: Instant) {
-    guard step.objects > 0 else { return }
+    guard step.objects > 0, isTerminal || !isQuietElsewhere else { return }
     if begun == nil { begun = now }
     let percent = max(shown, Self.percent(step))
     if !isTerminal {

@@ -7,6 +7,11 @@ public struct RunningMount: Sendable {
   /// Nil where no daemon of ours can be reached: it died, or belongs to another user.
   public let socket: String?
 
+  public init(mountPoint: String, socket: String?) {
+    self.mountPoint = mountPoint
+    self.socket = socket
+  }
+
   /// Asks its daemon.
   public func ask(
     _ request: ControlRequest, step: (ControlStep) -> Void = { _ in }

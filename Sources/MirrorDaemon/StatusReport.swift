@@ -1,4 +1,4 @@
-// What `status` says of one mount, as JSON for scripts and as text for people.
+// What is known of one mount at one moment, and how it is told to scripts.
 public import MirrorFUSE
 public import MirrorPlatform
 public import MirrorStore
@@ -31,6 +31,20 @@ public struct StatusReport: Sendable {
   public var dataPath = DataPath.cached(because: nil)
   /// The time that is shown, RFC 3339; nil: the present.
   public var view: String?
+
+  /// Look-ups of files answered from memory.
+  public var fresh = 0
+  /// What is under way, and what was asked again.
+  public var traffic = OriginTraffic.Report()
+  /// The moment that `traffic` is of.
+  public var now = Instant(nanoseconds: 0)
+  /// The same; nil where ages are not to be told.
+  public var wall: WallTime?
+  public var logLevel = Log.Level.notice
+  /// Nil: standard error.
+  public var logFile: String?
+  /// Where metrics are served, as a URL.
+  public var metrics: String?
 
   public var json: JSON {
     .object(
@@ -66,40 +80,23 @@ public struct StatusReport: Sendable {
           "served",
           .object([
             ("fetched", .int(Int64(fetched))), ("revalidated", .int(Int64(revalidated))), ("stale", .int(Int64(stale))),
-            ("negative", .int(Int64(negative))),
+            ("negative", .int(Int64(negative))), ("fresh", .int(Int64(fresh))),
           ])
-        ),
+        ), ("hidden", .int(Int64(hiddenKeys))), ("retries", .int(Int64(traffic.retries))),
+        ("transfers", .array(traffic.underWay.map(json))),
+        ("log", .object([("level", .string(logLevel.name)), ("file", logFile.map { .string($0) } ?? .null)])),
+        ("metrics", metrics.map { .string($0) } ?? .null),
         ("dataPath", .string(dataPath == .passthrough ? "passthrough" : "cached")),
       ] + (view.map { [("at", .string($0))] } ?? [])
         + (budgets.isEmpty ? [] : [("budgets", .array(budgets.map(\.json)))]))
   }
 
-  public var text: String {
-    let state =
-      if let offlineSince { "offline since \(rfc3339(offlineSince))" } else { online ? "online" : "offline" }
-    let asked =
-      "\(requests.total) (\(requests.gets) get, \(requests.heads) head, \(requests.lists) list, \(requests.others) other), "
-      + "\(requests.notModified) not modified, \(requests.failed) failed, \(ByteCount(requests.bytesReceived)) received"
-    let used =
-      "\(ByteCount(cacheBytes)) of \(ByteCount(cacheLimit)) in \(cachedObjects) objects, \(pinned) pinned: \(cacheDirectory)"
-    var rows = [
-      ("source", "\(source)\(view.map { ", as it was at \($0)," } ?? "") at \(endpoint)"),
-      ("state", "\(state), mounted \(rfc3339(since)), process \(process)"),
-      ("requests", asked),
-      (
-        "cost",
-        "\(decimal(costSinceMount, places: 6)) USD since mount, \(decimal(costThisMonth, places: 6)) USD this month"
-      ),
-      ("served", "\(fetched) fetched, \(revalidated) revalidated, \(stale) stale, \(negative) absent"), ("cache", used),
-    ]
-    switch dataPath {
-    case .passthrough: rows.append(("data path", "passthrough: the kernel reads whole files by itself"))
-    case .cached(let reason?): rows.append(("data path", "cached, not passthrough: \(reason)"))
-    case .cached(nil): break
-    }
-    if !budgets.isEmpty { rows.append(("budget", budgets.map(\.text).joined(separator: "; "))) }
-    if hiddenKeys > 0 { rows.append(("hidden", "\(hiddenKeys) keys can't be files; see 's3mirror status --hidden'")) }
-    return "\(mountPoint)\n" + rows.map { "  \(padded($0.0, to: 9)) \($0.1)\n" }.joined()
+  private func json(_ request: RequestUnderWay) -> JSON {
+    .object([
+      ("kind", .string(request.kind.rawValue)), keyMember(request.key), ("received", .int(request.received)),
+      ("expected", request.expected.map { .int($0) } ?? .null),
+      ("seconds", .decimal(max(0, (now - request.began).secondsValue), places: 3)),
+    ])
   }
 }
 
@@ -121,8 +118,3 @@ extension Purse.Status {
 }
 
 func rfc3339(_ time: WallTime) -> String { Timestamp(seconds: time.seconds).rfc3339 }
-
-/// The text and blanks up to `width` characters.
-public func padded(_ text: String, to width: Int) -> String {
-  text + String(repeating: " ", count: max(0, width - text.count))
-}

@@ -33,6 +33,13 @@ public struct FileAttributes: Sendable {
     modified = Int64(status.st_mtim.tv_sec)
     modifiedNanoseconds = modified &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
   }
+
+  /// fstat(2).
+  init(descriptor: Int32) throws(Errno) {
+    var status = stat()
+    try checked { unsafe fstat(descriptor, &status) }
+    self.init(status)
+  }
 }
 
 public enum FileSystem {

@@ -14,6 +14,15 @@ extension JSON {
   }
   public var string: String? { if case .string(let value) = self { value } else { nil } }
   public var int: Int64? { if case .int(let value) = self { value } else { nil } }
+  /// Any number.
+  public var number: Double? {
+    switch self {
+    case .int(let value): Double(value)
+    case .decimal(let value, _): value
+    default: nil
+    }
+  }
+  public var array: [JSON]? { if case .array(let values) = self { values } else { nil } }
 }
 
 private struct JSONReader {

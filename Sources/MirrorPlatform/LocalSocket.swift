@@ -1,8 +1,8 @@
-// Unix sockets: how the commands speak with a running daemon.
+// Stream sockets: how the commands speak with a running daemon, and others read its metrics.
 import CGlibc
 import Glibc
 
-/// A listening or connected stream socket in the file system, closed when released.
+/// A listening or connected stream socket of this machine, closed when released.
 public final class LocalSocket: Sendable {
   private let file: File
   private init(owning descriptor: Int32) { file = File(owning: descriptor) }
@@ -11,6 +11,14 @@ public final class LocalSocket: Sendable {
   public static func listen(at path: String) throws(Errno) -> LocalSocket {
     LocalSocket(owning: try checked { unsafe cglibc_local_listen(path) })
   }
+
+  /// Listens by TCP at a numeric address or `localhost`; port 0 is any that is free. EINVAL for no such address.
+  public static func listen(address: String, port: UInt16) throws(Errno) -> LocalSocket {
+    LocalSocket(owning: try checked { unsafe cglibc_tcp_listen(address, "\(port)") })
+  }
+
+  /// The TCP port that it listens at.
+  public var port: UInt16? { UInt16(exactly: cglibc_tcp_port(file.descriptor)) }
 
   /// connect(2); ECONNREFUSED where nobody listens any more.
   public static func connect(to path: String) throws(Errno) -> LocalSocket {

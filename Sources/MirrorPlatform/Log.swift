@@ -1,5 +1,4 @@
-// The log: one line an event, to standard error or a file, with repeats held back.
-import Glibc
+// The log: one line an event, to standard error, the journal or a file, with repeats held back.
 import Synchronization
 
 /// A log that threads share; lines are written whole.
@@ -12,6 +11,10 @@ public final class Log: Sendable {
       guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
       self = level
     }
+    /// All names, for messages.
+    public static var names: String { allCases.map(\.name).joined(separator: ", ") }
+    /// Of syslog(3) and sd-daemon(3): 3 for errors to 7 for what only helps to debug.
+    var priority: Int { rawValue + 3 }
   }
 
   private struct Repeats {
@@ -20,34 +23,35 @@ public final class Log: Sendable {
     var once: Set<String> = []
   }
 
-  private let file: File?
+  private let file: LogFile?
+  private let isJournal: Bool
   private let threshold: Atomic<Int>
   private let silent: Bool
   private let clock: any Clock
   private let repeats = Mutex(Repeats())
 
-  /// Writes to `path` (appending, mode 0600) or, without one, to standard error.
-  public init(path: String? = nil, level: Level = .notice, clock: any Clock = SystemClock()) throws(Errno) {
+  /// Writes to `path` (appending, mode 0600; see `LogFile` for its length) or, without one, to standard error.
+  public init(
+    path: String? = nil, level: Level = .notice, clock: any Clock = SystemClock(), limit: Int64 = LogFile.usualLimit
+  ) throws(Errno) {
     threshold = Atomic(level.rawValue)
     silent = false
     self.clock = clock
-    if let path {
-      file = File(owning: try checked { unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) })
-    } else {
-      file = nil
-    }
+    file = if let path { try LogFile(path, limit: limit) } else { nil }
+    isJournal = path == nil && Journal.isStandardError
   }
 
   /// A log that writes nothing.
   public static let none = Log()
   private init() {
     file = nil
+    isJournal = false
     threshold = Atomic(Level.error.rawValue)
     clock = SystemClock()
     silent = true
   }
 
-  /// The least urgent level that is written; may change at any time.
+  /// What is less grave than this is not written; it may change at any time.
   public var level: Level {
     get { Level(rawValue: threshold.load(ordering: .relaxed)) ?? .notice }
     set { threshold.store(newValue.rawValue, ordering: .relaxed) }
@@ -87,13 +91,18 @@ public final class Log: Sendable {
 
   private func write(_ level: Level, _ message: () -> String) {
     guard enabled(level) else { return }
-    let stamp = Timestamp(seconds: clock.wall().seconds).rfc3339
-    var line = Array("\(stamp) \(level.name): ".utf8)
-    // A message may quote a key: control characters must not forge lines.
-    for byte in message().utf8 {
+    let line = Self.line(level, message(), at: clock.wall(), isJournal: isJournal)
+    if let file { file.append(line) } else { emit(line, toErrors: true) }
+  }
+
+  /// A message may quote a key: control characters must not forge lines. The journal has stamps of its own.
+  static func line(_ level: Level, _ message: String, at time: WallTime, isJournal: Bool) -> [UInt8] {
+    let stamp = Timestamp(seconds: time.seconds).rfc3339
+    var line = Array((isJournal ? "<\(level.priority)>" : "\(stamp) \(level.name): ").utf8)
+    for byte in message.utf8 {
       line += byte < 0x20 || byte == 0x7F ? Array("\\x\(hexadecimal([byte]))".utf8) : [byte]
     }
     line.append(0x0A)
-    _ = unsafe Glibc.write(file?.descriptor ?? 2, line, line.count)
+    return line
   }
 }

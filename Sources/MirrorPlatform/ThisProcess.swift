@@ -31,6 +31,12 @@ public enum ThisProcess {
     if let value { unsafe setenv(name, value, 1) } else { unsafe unsetenv(name) }
   }
 
+  /// The names in environ(7).
+  public static var environmentNames: [String] {
+    let bytes = (try? FileSystem.read("/proc/self/environ")) ?? []
+    return bytes.split(separator: 0).map { String(decoding: $0.prefix { $0 != 0x3D }, as: UTF8.self) }
+  }
+
   /// The effective user and group, and the process id.
   public static var user: UInt32 { geteuid() }
   public static var group: UInt32 { getegid() }

@@ -7,18 +7,21 @@ public struct RetryingStore: ObjectStore {
   private let store: any ObjectStore
   private let policy: RetryPolicy
   private let quota = RetryQuota()
+  private let traffic: OriginTraffic?
   private let clock: any Clock
   private let sleep: @Sendable (Duration) async -> Void
   private let random: @Sendable () -> Double
 
   public init(
     _ store: any ObjectStore, policy: RetryPolicy = RetryPolicy(), clock: any Clock = SystemClock(),
+    traffic: OriginTraffic? = nil,
     sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {
     self.store = store
     self.policy = policy
     self.clock = clock
+    self.traffic = traffic
     self.sleep = sleep
     self.random = random
   }
@@ -55,6 +58,7 @@ public struct RetryingStore: ObjectStore {
           deadline.map({ clock.now() + pause < $0 }) ?? true, quota.take(for: error)
         else { throw error }
         await sleep(pause)
+        traffic?.noteRetry()
         attempt += 1
       }
     }

@@ -1,52 +1,44 @@
-// `cache verify`, `cache evict` and `cache gc`.
+// `cache evict` and `cache gc`: by the mount that uses a cache, where one does.
 import MirrorCache
 import MirrorDaemon
 import MirrorPlatform
 import MirrorStore
 
 enum CacheCare {
-  static func verify(_ query: CacheQuery) throws(CacheError) -> ExitCode {
-    var code = ExitCode.done
-    for source in try query.inspector.sources() {
-      let result = try query.inspector.verify(source, under: query.prefix)
-      if !result.damaged.isEmpty { code = .damaged }
-      let damage = result.damaged.map(\.description)
-      let verdict = damage.isEmpty ? "no damage" : "\(damage.count) damaged"
+  static func evict(_ query: CacheQuery) throws(CommandFailure) -> ExitCode {
+    for source in try query.reading({ () throws(CacheError) in try query.sources() }) {
+      var (objects, bytes, inUse): (Int64, Int64, Int64) = (0, 0, 0)
+      if let mount = try source.mount() {
+        let answer = CareAnswer(text: try mount.ask(ControlRequest(.evict, query.prefix.bytes)))
+        (objects, bytes, inUse) = (answer["objects"], answer["bytes"], answer["inUse"])
+      } else {
+        let done = try query.reading { () throws(CacheError) in try query.inspector.evict(source, under: query.prefix) }
+        (objects, bytes) = (Int64(done.objects), done.bytes)
+      }
       query.say(
         .object([
-          ("directory", .string(source.directory)), ("objects", .int(Int64(result.objects))),
-          ("bytes", .int(result.bytes)), ("damaged", .array(damage.map { .string($0) })),
+          ("directory", .string(source.directory)), ("objects", .int(objects)), ("bytes", .int(bytes)),
+          ("inUse", .int(inUse)),
         ]),
-        "\(source.name): \(result.objects) objects, \(ByteCount(result.bytes)) checked, \(verdict)"
-          + damage.map { "\n  \(quoted($0))" }.joined())
-    }
-    return code
-  }
-
-  static func evict(_ query: CacheQuery) throws(CacheError) -> ExitCode {
-    for source in try query.inspector.sources() {
-      let (objects, bytes) = try query.inspector.evict(source, under: query.prefix)
-      query.say(
-        .object([
-          ("directory", .string(source.directory)), ("objects", .int(Int64(objects))), ("bytes", .int(bytes)),
-        ]), "\(source.name): \(objects) objects deleted, \(ByteCount(bytes))")
+        "\(source.name): \(objects) objects deleted, \(ByteCount(bytes))"
+          + (inUse > 0 ? "; \(inUse) are in use and stay" : ""))
     }
     return .done
   }
 
-  /// What a mount has in use is left alone, and told at the end.
-  static func collectGarbage(_ query: CacheQuery) throws(CacheError) -> ExitCode {
-    var inUse: CacheError?
-    for source in try query.inspector.sources() {
-      do throws(CacheError) {
-        let garbage = try query.inspector.collectGarbage(source, limits: query.limits)
-        query.say(json(garbage, source), "\(source.name): \(text(garbage))")
-      } catch {
-        guard case .locked = error.code else { throw error }
-        inUse = error
+  static func collectGarbage(_ query: CacheQuery) throws(CommandFailure) -> ExitCode {
+    for source in try query.reading({ () throws(CacheError) in try query.sources() }) {
+      let garbage: CacheGarbage
+      if let mount = try source.mount() {
+        let question = ControlRequest(.collect, CareAnswer.encoded(query.limits))
+        garbage = CareAnswer(text: try mount.ask(question)).garbage
+      } else {
+        garbage = try query.reading { () throws(CacheError) in
+          try query.inspector.collectGarbage(source, limits: query.limits)
+        }
       }
+      query.say(json(garbage, source), "\(source.name): \(text(garbage))")
     }
-    if let inUse { throw inUse }
     return .done
   }
 

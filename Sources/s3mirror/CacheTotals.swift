@@ -6,7 +6,7 @@ import MirrorStore
 
 enum CacheTotals {
   static func stat(_ query: CacheQuery) throws(CacheError) -> ExitCode {
-    for source in try query.inspector.sources() {
+    for source in try query.sources() {
       let total = try query.inspector.total(of: source, under: query.prefix)
       let owner = source.owner.map { $0 > 0 ? "in use by process \($0)" : "in use" } ?? "not mounted"
       query.say(
@@ -24,7 +24,7 @@ enum CacheTotals {
   }
 
   static func usage(_ query: CacheQuery) throws(CacheError) -> ExitCode {
-    let sources = try query.inspector.sources()
+    let sources = try query.sources()
     for source in sources {
       query.head(source, of: sources)
       for total in try query.inspector.totals(of: source, under: query.prefix) {

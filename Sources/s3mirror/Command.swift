@@ -1,5 +1,6 @@
 // The commands, one table: dispatch and help read it.
 import MirrorDaemon
+import MirrorPlatform
 
 struct Command: Sendable {
   let name: String
@@ -40,6 +41,16 @@ struct Command: Sendable {
         ("--hidden", "the keys that can't be files, as JSON, one a line"),
       ], run: StatusCommand.run),
     Command(
+      name: "top", usage: "[MOUNTPOINT] [--once] [--interval DURATION]",
+      summary: "the same, alive: hits, requests, transfers, cost",
+      options: TopCommand.options, run: TopCommand.run),
+    Command(
+      name: "metrics", usage: "[MOUNTPOINT]", summary: "the figures of a mount as OpenMetrics text",
+      run: MetricsCommand.run),
+    Command(
+      name: "log-level", usage: "[LEVEL] [MOUNTPOINT]", summary: "what a running mount writes into its log",
+      details: "LEVEL is \(Log.Level.names); without one, which it is now.", run: LogLevelCommand.run),
+    Command(
       name: "refresh", usage: "PATH...", summary: "have files or directories in a mount validated at their next use",
       run: RefreshCommand.run),
     Command(
@@ -55,7 +66,7 @@ struct Command: Sendable {
       summary: "what was asked and what it cost: by day, by prefix, this month, and next",
       options: CostCommand.options, details: CostCommand.details, run: CostCommand.run),
     Command(
-      name: "cache", usage: "ls|stat|du|verify|evict|gc|pin|unpin|pins [--cache-dir DIR] [--json] [PREFIX]",
+      name: "cache", usage: "ls|stat|du|verify|evict|gc|export DIR|pin|unpin|pins [options] [PREFIX]",
       summary: "what is cached, with a mount running or none; what is to be kept",
       options: CacheCommand.options, details: CacheCommand.details, run: CacheCommand.run),
     Command(
@@ -63,9 +74,15 @@ struct Command: Sendable {
       summary: "the configuration file: its mistakes, what holds and where it comes from, a sample",
       options: ConfigCommand.options, details: ConfigCommand.details, run: ConfigCommand.run),
     Command(
+      name: "keys", usage: "--hidden [MOUNTPOINT | --cache-dir DIR] [--json]",
+      summary: "objects that have no name in the mount, and why", options: KeysCommand.options, run: KeysCommand.run),
+    Command(
       name: "doctor", usage: "[options] [SOURCE]",
       summary: "what is in the way of a mount: settings, credentials, network, bucket, FUSE, cache",
       details: DoctorCommand.details, run: DoctorCommand.run),
+    Command(
+      name: "debug", usage: "bundle [FILE]", summary: "what helps others to help: state and log, without secrets",
+      details: DebugCommand.details, run: DebugCommand.run),
     Command(name: "version", usage: "", summary: "which release this is", run: VersionCommand.run),
     Command(
       name: "completion", usage: "bash|zsh|fish", summary: "what a shell needs to complete commands and options",

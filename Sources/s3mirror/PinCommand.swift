@@ -22,7 +22,7 @@ enum PinCommand {
   }
 
   static func list(_ query: CacheQuery) throws(CacheError) -> ExitCode {
-    let sources = try query.inspector.sources()
+    let sources = try query.sources()
     for source in sources {
       query.head(source, of: sources)
       for pin in try query.inspector.pins(of: source) where pin.bytes.starts(with: query.prefix.bytes) {
@@ -54,12 +54,7 @@ enum PinCommand {
         .usage, "which of \(sources.map(\.name).joined(separator: ", "))? Name a path in a mount, or s3://BUCKET/PREFIX"
       )
     }
-    if let owner = source.owner {
-      guard let mount = daemon(owner) else {
-        throw CommandFailure(.cacheUnusable, "process \(owner), which uses \(source.name), can't be asked")
-      }
-      return try ask(mount, .prefix(prefix), pins)
-    }
+    if let mount = try source.mount() { return try ask(mount, .prefix(prefix), pins) }
     let count: Int
     do throws(CacheError) { count = try write(inspector, source, prefix, pins) } catch { throw CommandFailure(error) }
     if !pins, count == 0 {
@@ -81,10 +76,6 @@ enum PinCommand {
     return count
   }
 
-  private static func daemon(_ process: Int32) -> RunningMount? {
-    RunningMounts.all().first { $0.socket.flatMap { ControlClient.process(at: $0) } == process }
-  }
-
   private static func ask(
     _ mount: RunningMount, _ question: PinQuestion, _ pins: Bool
   ) throws(CommandFailure) -> ExitCode {
@@ -93,20 +84,5 @@ enum PinCommand {
       return .done
     }
     return try WarmAnswers.take(from: mount, ControlRequest(.pin, question.encoded))
-  }
-}
-
-/// `s3://BUCKET/PREFIX`
-private struct BucketPrefix {
-  let bucket: String
-  let prefix: ObjectKey
-
-  init?(_ argument: [UInt8]) {
-    let scheme = Array("s3://".utf8)
-    guard argument.starts(with: scheme) else { return nil }
-    let rest = argument.dropFirst(scheme.count)
-    let end = rest.firstIndex(of: 0x2F) ?? rest.endIndex
-    bucket = String(decoding: rest[..<end], as: UTF8.self)
-    prefix = ObjectKey(Array(rest[end...].dropFirst()))
   }
 }

@@ -92,11 +92,18 @@ struct InspectorTests {
       CacheDamage(key: ObjectKey("missing"), kind: .missing),
     ]
     #expect(Set(found.damaged) == Set(expected))
-    #expect(try inspector.verify(source, repair: true).dropped == 3)
+    let repaired = try inspector.verify(source, repair: true)
+    #expect(repaired.dropped == 2 && repaired.droppedBlocks == 1)
     #expect(try inspector.verify(source).damaged == [])
     cache = try test.open()
-    #expect(cache.usage().objects == 1 && cache.usage().bytes == Int64(2 * block))
+    #expect(cache.usage().objects == 2 && cache.usage().bytes == Int64(3 * block))
     #expect(await cache.blob(ObjectKey("good"), 2 * block)?.content == pattern(2 * block))
+    // Only the damaged block is missing, and can be written anew.
+    let flipped = try #require(await cache.blob(ObjectKey("flipped"), 2 * block))
+    #expect(!flipped.isComplete && flipped.isReadable(0..<Int64(block)))
+    #expect(flipped.missing(from: 0, limit: .max) == Int64(block)..<Int64(2 * block))
+    try flipped.write(Array(pattern(2 * block)[block...]), at: Int64(block))
+    #expect(flipped.content == pattern(2 * block))
     await cache.close()
   }
 

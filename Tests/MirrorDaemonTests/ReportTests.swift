@@ -27,7 +27,8 @@ struct ReportTests {
         "cache":{"directory":"/c","bytes":4096,"limit":1073741824,"objects":2,"pinned":1},\
         "requests":{"get":4,"head":0,"list":1,"other":0,"notModified":1,"failed":1},"bytesReceived":3010,\
         "cost":{"currency":"USD","sinceMount":0.0000066,"thisMonth":1.5000000},\
-        "served":{"fetched":5,"revalidated":6,"stale":7,"negative":8},"dataPath":"cached"}
+        "served":{"fetched":5,"revalidated":6,"stale":7,"negative":8,"fresh":0},"hidden":9,"retries":0,"transfers":[],\
+        "log":{"level":"notice","file":null},"metrics":null,"dataPath":"cached"}
         """)
   }
 

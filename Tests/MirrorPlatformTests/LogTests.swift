@@ -1,7 +1,8 @@
 // The log: who sees it, how often a line repeats, and that a message can't pretend to be several.
 import Glibc
-import MirrorPlatform
 import Testing
+
+@testable import MirrorPlatform
 
 @Suite(.timeLimit(.minutes(1)))
 struct `The log` {
@@ -85,5 +86,57 @@ struct `The log` {
     for level in Log.Level.allCases { #expect(Log.Level(name: level.name) == level) }
     #expect(Log.Level(name: "loud") == nil)
     #expect(Log.Level.error < .debug)
+  }
+
+  @Test func `its level may change while it is in use`() throws {
+    let log = try log(.warning)
+    log.notice("one")
+    log.level = .debug
+    log.debug("two")
+    log.level = .error
+    log.warning("three")
+    log.limited(.warning, key: "k", "four")
+    #expect(try lines().map { $0.split(separator: " ").last } == ["two"])
+  }
+
+  @Test func `a long file becomes the one before, and there are never more than two`() throws {
+    let log = try Log(path: scratch("log"), level: .notice, clock: clock, limit: 500)
+    for number in 0..<100 { log.notice("line \(number)") }
+    let kept = try lines()
+    let before = String(decoding: try FileSystem.read(scratch("log.1")), as: UTF8.self).split(separator: "\n")
+    let numbers = (before.map(String.init) + kept).compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+    #expect(numbers.last == 99 && numbers == Array((numbers.first ?? 0)...99))
+    #expect(numbers.count > 10 && numbers.count < 40)
+    #expect(try FileSystem.list(scratch.path).sorted() == ["log", "log.1"])
+    #expect(try FileSystem.attributes(scratch("log")).permissions == 0o600)
+  }
+
+  @Test func `a file that is moved or deleted is begun anew with the next line`() throws {
+    let log = try log()
+    log.notice("one")
+    try FileSystem.rename(scratch("log"), to: scratch("log-20231114"))
+    log.notice("two")
+    try FileSystem.removeFile(scratch("log"))
+    log.notice("three")
+    #expect(try lines().map { $0.split(separator: " ").last } == ["three"])
+  }
+
+  @Test func `two that share a file lose no line when it is full`() throws {
+    let first = try Log(path: scratch("log"), level: .notice, clock: clock, limit: 2000)
+    let second = try Log(path: scratch("log"), level: .notice, clock: clock, limit: 2000)
+    for number in 0..<30 {
+      first.notice("a \(number)")
+      second.notice("b \(number)")
+    }
+    let before = String(decoding: try FileSystem.read(scratch("log.1")), as: UTF8.self).split(separator: "\n")
+    #expect(try before.count + lines().count == 60)
+  }
+
+  @Test func `the journal gets a priority and no time`() {
+    func line(_ level: Log.Level, _ text: String) -> String {
+      String(decoding: Log.line(level, text, at: WallTime(seconds: 0), isJournal: true), as: UTF8.self)
+    }
+    #expect(line(.error, "a\n<7>b") == "<3>a\\x0a<7>b\n")
+    #expect(Log.Level.allCases.map { line($0, "x") } == (3...7).map { "<\($0)>x\n" })
   }
 }

@@ -1,4 +1,4 @@
-// `cache gc`: without a mount it makes room and says so; what a mount has in use is left alone.
+// `cache gc`: makes room and says so, beside a mount and without one.
 import MirrorPlatform
 import MirrorStore
 import TestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)), .enabled(if: MountFixture.isAvailable))
 struct GarbageTests {
-  @Test func `gc brings a cache under its limit, refuses one in use, and the next mount reads what is left`()
+  @Test func `gc brings a cache under its limit, by the mount where one runs, and the next mount reads what is left`()
     async throws
   {
     let server = try FakeS3()
@@ -15,8 +15,8 @@ struct GarbageTests {
     let mount = stage.mount
     for number in 0..<8 { _ = try await mount.read("d/f\(number)") }
     let gc = ["cache", "gc", "--cache-dir", mount.cache]
-    let refused = try await mount.command(gc)
-    #expect(refused.status == 7 && refused.errors.contains("in use by process"), "\(refused)")
+    let living = try await mount.command(gc)
+    #expect(living.status == 0 && living.output.contains("0 B freed"), "\(living)")
     try await mount.unmount()
     let idle = try await mount.command(gc)
     #expect(idle.status == 0 && idle.output.contains("freed"), "\(idle)")

@@ -12,6 +12,11 @@ void cglibc_bound_heaps(void);
 void cglibc_trim_heap(void);
 /// Tells the kernel that this file's cached pages will not be needed soon.
 int cglibc_forget_pages(int fd, int64_t offset, int64_t length);
+/// openat(2) of a directory below another, or of a file to be made there; no link is followed. -1 and errno.
+int cglibc_open_directory_at(int fd, const char *name);
+int cglibc_create_at(int fd, const char *name, unsigned mode);
+/// futimens(2): when a file was last written, seconds; its last use is now.
+int cglibc_set_modified(int fd, int64_t seconds);
 /// umount2(2) with MNT_DETACH when lazy.
 int cglibc_unmount(const char *path, int lazy);
 /// strerror_r(3), GNU form: the text of an errno without a static buffer.
@@ -37,6 +42,20 @@ int cglibc_local_accept(int fd);
 int cglibc_local_connect(const char *path);
 /// Sends one datagram to a Unix socket; a name that begins with '@' is an abstract one. 0, or -1 and errno.
 int cglibc_datagram(const char *path, const void *bytes, size_t count);
+/// A listening TCP socket at a numeric address or `localhost`, or -1 and errno (EINVAL: no such address). IPv4 and IPv6.
+int cglibc_tcp_listen(const char *host, const char *port);
+/// The port that a socket is bound to, or -1.
+int cglibc_tcp_port(int fd);
+
+/// The size of the terminal at a descriptor (TIOCGWINSZ); -1 where it is none.
+int cglibc_terminal_size(int fd, int *rows, int *columns);
+/// Gives keys one by one, unseen, and signals of keys as keys; what was set before is kept. -1 where it is no terminal.
+int cglibc_terminal_begin(int fd);
+/// Puts back what `cglibc_terminal_begin` found.
+void cglibc_terminal_end(int fd);
+/// The next byte; -1 when none came in time, -2 at the end of input.
+int cglibc_terminal_key(int fd, int milliseconds);
+
 /// The user at the other end (SO_PEERCRED), or -1.
 int64_t cglibc_peer_user(int fd);
 /// The process at the other end (SO_PEERCRED), or -1.
