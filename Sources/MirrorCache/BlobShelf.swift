@@ -12,6 +12,7 @@ final class BlobShelf: Sendable {
   let path: String
   let pool = DescriptorPool()
   let budget: Budget
+  let seed: Seed?
   let clock: any Clock
   let log: Log
   /// Rows of this era need no check.
@@ -25,8 +26,9 @@ final class BlobShelf: Sendable {
   private let lastUse: Atomic<Int64>
   private let loadedBlobs = Mutex<(blobs: [Int64: Loaded], sweepAt: Int)>(([:], 1024))
 
-  init(path: String, _ opened: OpenCatalogue, budget: Budget, clock: any Clock, log: Log) {
+  init(path: String, _ opened: OpenCatalogue, budget: Budget, seed: Seed?, clock: any Clock, log: Log) {
     self.path = path
+    self.seed = seed
     self.budget = budget
     self.clock = clock
     self.log = log

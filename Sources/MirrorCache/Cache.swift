@@ -8,11 +8,14 @@ public final class Cache: Sendable {
   public let catalogue: Catalogue
   /// `<root>/<name>`
   public let directory: String
-  private let shelf: BlobShelf
+  /// What all keys begin with.
+  let prefix: ObjectKey
+  let shelf: BlobShelf
   private let lock: Mutex<File?>
 
-  private init(_ directory: SourceDirectory, _ shelf: BlobShelf, isNew: Bool, lock: File) {
+  private init(_ directory: SourceDirectory, _ prefix: ObjectKey, _ shelf: BlobShelf, isNew: Bool, lock: File) {
     self.directory = directory.path
+    self.prefix = prefix
     self.shelf = shelf
     self.lock = Mutex(lock)
     catalogue = Catalogue(shelf, isNew: isNew)
@@ -43,13 +46,16 @@ public final class Cache: Sendable {
     if opened.wasUnclean { log.notice("\(directory.path): not closed cleanly; copies are checked as they are used") }
     let budget = Budget(
       opened.totals, limit: configuration.limit, minimumFree: configuration.minimumFree, free: free)
-    let shelf = BlobShelf(path: directory.blobs, opened, budget: budget, clock: clock, log: log)
+    let shelf = BlobShelf(
+      path: directory.blobs, opened, budget: budget, seed: configuration.seed, clock: clock, log: log)
     let session = CatalogueSession(opened.store, path: directory.catalogue, shelf: shelf)
     shelf.thread.start("catalogue", background: true) { session.process($0) }
     Sweep(shelf: shelf).start()
     // The limit may be lower than last time.
     shelf.thread.post(.job { _ = $0.makeRoom(0) })
-    return Cache(directory, shelf, isNew: opened.wasEmpty, lock: lock)
+    // What a seed is about to tell it is in the catalogue only.
+    let isNew = opened.wasEmpty && configuration.seed == nil
+    return Cache(directory, configuration.prefix, shelf, isNew: isNew, lock: lock)
   }
 
   /// The copy of this revision, if there is one. Its file exists and has the right size; after an unclean end, or when

@@ -15,6 +15,8 @@ public struct CacheConfiguration: Sendable {
   public var limit: Int64
   /// Bytes of the file system that stay free for others.
   public var minimumFree: Int64
+  /// What came with the machine.
+  public var seed: Seed?
 
   public init(
     root: String, endpoint: String, bucket: String, prefix: ObjectKey, view: String? = nil, limit: Int64,

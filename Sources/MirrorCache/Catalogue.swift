@@ -33,14 +33,19 @@ public final class Catalogue: Sendable {
   /// A key as last known; nil if never heard of.
   public func object(_ key: ObjectKey) async -> CatalogueObject? {
     await ask(nil) { session in
-      session.read { (store) throws(SQLiteError) in try store.object(key) } ?? nil
+      let found = session.read { (store) throws(SQLiteError) in try store.object(key) } ?? nil
+      return found.map { session.shelf.seeded($0) }
     }
   }
 
   /// A directory (`""` or `a/b/`) as last known, with its children; nil if never heard of.
   public func directory(_ key: ObjectKey) async -> CatalogueDirectory? {
     await ask(nil) { session in
-      session.read { (store) throws(SQLiteError) in try store.directory(key) } ?? nil
+      let found = session.read { (store) throws(SQLiteError) in try store.directory(key) } ?? nil
+      guard let found, session.shelf.seed != nil else { return found }
+      return CatalogueDirectory(
+        listed: found.listed, objects: found.objects.map { session.shelf.seeded($0) }, directories: found.directories,
+        absences: found.absences)
     }
   }
 

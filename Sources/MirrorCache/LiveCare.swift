@@ -21,13 +21,17 @@ extension Cache {
   /// Reads every block of a key's copies, as far as the catalogue knows them, and drops those that are not what was
   /// stored. The number dropped; a copy whose file is not there any more counts as one.
   public func recheck(_ key: ObjectKey) async -> Int {
+    await catalogue.flush()
     let (copies, lost) = await catalogue.ask(([], 0)) { $0.copies(of: key) }
     guard !copies.isEmpty else { return lost }
-    return await withCheckedContinuation { continuation in
+    let dropped = await withCheckedContinuation { continuation in
       startThread("recheck") {
         continuation.resume(returning: copies.reduce(lost) { $0 + $1.blob.recheck($1.row) })
       }
     }
+    // The row must not tell of them any more, or they would be found again.
+    await catalogue.flush()
+    return dropped
   }
 
   /// Takes away files that no row knows and superseded copies, and evicts the least recently used until the limits
@@ -123,7 +127,6 @@ extension CatalogueSession {
 
   /// The copies of a key, each with what its row says; those without a usable file are dropped, and counted.
   fileprivate func copies(of key: ObjectKey) -> (copies: [BlobCopy], lost: Int) {
-    commit()
     let rows = read { (store) throws(SQLiteError) in try store.blobRows(key) } ?? []
     let copies = rows.compactMap { row in (shelf.loaded(row.id) ?? open(row)).map { BlobCopy(row: row, blob: $0) } }
     return (copies, rows.count - copies.count)
@@ -146,13 +149,15 @@ extension Blob {
       guard let bytes,
         Int64(bytes.count) < range.upperBound - range.lowerBound || stableHash(bytes) != row.digests[block]
       else { continue }
-      if drop(block, digests: row.digests) { dropped += 1 }
+      // A copy that was just opened may have noticed it by itself.
+      drop(block, digests: row.digests)
+      dropped += 1
     }
     return dropped
   }
 
   /// A block is not what was stored: it is as if it had never come.
-  private func drop(_ block: Int, digests: [UInt64]) -> Bool {
+  private func drop(_ block: Int, digests: [UInt64]) {
     let change = state.withLock { state -> Change? in
       guard !state.isGone else { return nil }
       let before = state.bytes
@@ -161,11 +166,10 @@ extension Blob {
       updateReady(state)
       return Change(from: before, to: state.bytes, isRetained: state.retains > 0)
     }
-    guard let change else { return false }
+    guard let change else { return }
     count(change)
     shelf.log.warning("\(key): a block of its copy is damaged and dropped")
     saveSoon()
-    return true
   }
 }
 

@@ -121,6 +121,8 @@ enum MetaName: String {
   case objects, bytes, charged
   /// The lowest blob id that was never given.
   case next
+  /// Tells which seed's names were learned.
+  case seed
 }
 
 /// The statements of the catalogue's thread, each prepared once.

@@ -86,7 +86,8 @@ extension BucketMirror {
       let size = entry.revision.size
       let mayBeHere = size > 0 && (entry.cached || !entry.recalled)
       let blob = mayBeHere ? await cache.blob(key, entry.revision) : nil
-      let missing = blob.map { $0.isComplete ? 0 : max(0, size - $0.cachedBytes) } ?? size
+      let isSeeded = blob == nil && cache.isSeeded(key, entry.revision)
+      let missing = blob.map { $0.isComplete ? 0 : max(0, size - $0.cachedBytes) } ?? (isSeeded ? 0 : size)
       plan.objects += 1
       plan.bytes += size
       if missing > 0 {

@@ -79,6 +79,7 @@ extension MirroredFile {
   /// Finds or makes the blob.
   func openBlob() async {
     var blob = await sources.cache.blob(key, revision)
+    if blob == nil { blob = await sources.cache.adopt(key, revision) }
     if blob == nil, revision.size <= sources.cache.usage().limit {
       var known = revision
       known.version = version

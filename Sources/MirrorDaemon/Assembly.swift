@@ -38,12 +38,16 @@ struct Assembly: Sendable {
     } catch { throw CommandFailure(.usage, "source '\(settings.source.written)': \(error)") }
     endpoint = origin.endpointURL ?? "https://\(store.endpointHost)"
     do throws(CacheError) {
-      cache = try Cache.open(settings.cacheConfiguration(place, endpoint: origin.name), clock: clock, log: log)
+      var configuration = settings.cacheConfiguration(place, endpoint: origin.name)
+      configuration.seed = try settings.seed.map { (path) throws(CacheError) in try Seed(path) }
+      cache = try Cache.open(configuration, clock: clock, log: log)
     } catch {
       transport.close()
       throw CommandFailure(error)
     }
     LedgerSaving(ledger, cache.catalogue).start()
+    let seeded = waitFor { [cache] in await cache.learnSeed() }
+    if seeded > 0 { log.notice("\(seeded) names were learned from the seed \(settings.seed ?? "")") }
     var paid: any ObjectStore = store
     if settings.budgets.isEmpty {
       purse = nil

@@ -38,7 +38,7 @@ public enum ConfigurationSample {
     "negative-freshness": ["5s"], "stale-if-error": ["7d"], "stale-while-revalidate": ["30s"],
     "price": ["egress=0.09/GB"], "budget": ["5USD/month", "2000req/hour"], "quiet-for": ["updatedb,tracker-miner-f"],
     "uid": ["1000"], "gid": ["1000"], "file-mode": ["0444"], "dir-mode": ["0555"], "log-level": ["notice"],
-    "log-file": ["/var/log/s3mirror.log"],
+    "log-file": ["/var/log/s3mirror.log"], "metrics": ["9464"], "seed": ["/usr/share/s3mirror/seed"],
   ]
 
   /// Wrapped at 90 columns.

@@ -26,6 +26,10 @@ public struct DebugBundle: Sendable {
     add("version", Array("s3mirror \(programVersion)\n".utf8))
     add("system", Array(system.utf8))
     add("environment", Array(environment.utf8))
+    let home = ThisProcess.environment("XDG_CONFIG_HOME") ?? (ThisProcess.home ?? "") + "/.config"
+    for (name, path) in [("system", "/etc/s3mirror.conf"), ("user", home + "/s3mirror/s3mirror.conf")] {
+      if let text = try? FileSystem.read(path) { add("\(name).conf", text) }
+    }
     for (index, mount) in RunningMounts.all().enumerated() {
       let place = "mount-\(index + 1)"
       add("\(place)/mountpoint", Array((mount.mountPoint + "\n").utf8))

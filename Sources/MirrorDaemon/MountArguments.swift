@@ -7,9 +7,6 @@ public enum MountInvocation: Sendable {
   case help
 }
 
-/// Options of later versions, known so that the answer can be clear.
-private let laterOptions: Set<String> = ["seed"]
-
 /// What mount(8), fstab(5) and fuse(8) say about any file system; what they ask for holds anyway, or is not ours.
 private let genericOptions: Set<String> = [
   "_netdev", "nofail", "noauto", "auto", "user", "users", "nouser", "owner", "group", "defaults", "ro", "rw", "nosuid",
@@ -94,9 +91,6 @@ private struct MountArguments {
 
   private func known(_ name: String, spelling: String, prefix: String) throws(CommandFailure) -> MountOption {
     if let option = MountOption.named(name) { return option }
-    if laterOptions.contains(name) {
-      throw CommandFailure(.usage, "option '\(spelling)': this version does not have it yet")
-    }
     let hint = suggestion(for: name, among: MountOption.all.map(\.name), prefix: prefix)
     throw CommandFailure(
       .usage, "unknown option '\(spelling)'" + (hint.isEmpty ? "; see 's3mirror help mount'" : hint))

@@ -139,6 +139,16 @@ private let cache: [MountOption] = [
     (settings, text) throws(OptionProblem) in settings.minimumFree = try size(text, in: 0...Int64.max)
   },
   MountOption(
+    "seed", "DIR",
+    "content that came with the machine, made by 's3mirror seed create': it is shown while the server can't be reached, and not fetched while it is current"
+  ) { (settings, text) throws(OptionProblem) in
+    let path = absolutePath(text)
+    guard (try? FileSystem.attributes(path + "/manifest"))?.kind == .file else {
+      throw OptionProblem("it has no manifest of a seed; make one with 's3mirror seed create SOURCE \(text)'")
+    }
+    settings.seed = path
+  },
+  MountOption(
     "data-path", "WAY",
     "how content reaches programs: 'cached', through this process into the kernel's page cache, or 'passthrough', read by the kernel from the cache's files where it can: for large files and mmap; takes root and Linux 6.9",
     otherwise: "cached"

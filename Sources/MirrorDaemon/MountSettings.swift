@@ -31,6 +31,8 @@ public struct MountSettings: Sendable {
   public var cacheDirectory: String?
   public var cacheSize: Int64?
   public var minimumFree: Int64?
+  /// A directory that `seed create` made.
+  public var seed: String?
 
   /// Whether the kernel is to read whole files by itself.
   public var passthrough = false

@@ -24,7 +24,7 @@ public struct TopScreen: Sendable {
       lines += table
     }
     lines += transfers(width, room: height - lines.count)
-    return lines.prefix(height).map { Self.cut($0, to: width) }
+    return lines.prefix(height).map { Self.withoutTail(Self.cut($0, to: width)) }
   }
 
   private func heading(_ width: Int) -> String {
@@ -59,18 +59,15 @@ public struct TopScreen: Sendable {
       lines.append(row("budget", percent(budget.share), Self.bar(budget.share, width: 20), "of \(budget.limit)"))
     }
     func served(_ name: String) -> Int64 { mount.served[name] ?? 0 }
-    lines.append(
-      row(
-        "served", "",
-        "\(served("fresh")) fresh, \(served("revalidated")) revalidated, "
-          + "\(served("fetched")) fetched, \(served("stale")) stale, \(served("negative")) absent"))
+    lines.append(row("served", "", "\(served("fresh")) fresh, \(served("stale")) stale, \(served("negative")) absent"))
+    lines.append(row("", "", "\(served("revalidated")) revalidated, \(served("fetched")) fetched"))
     return lines
   }
 
   private func kinds(_ mount: MountSample, _ rates: MountRates) -> String {
     func count(_ name: String) -> Int64 { mount.requests[name] ?? 0 }
-    return "\(count("get")) get, \(count("head")) head, \(count("list")) list; \(count("notModified")) not modified, "
-      + "\(count("failed")) failed, \(mount.retries) retries"
+    return "\(count("get")) get, \(count("head")) head, \(count("list")) list; \(count("failed")) failed, "
+      + "\(mount.retries) retries"
   }
 
   private func row(_ label: String, _ figure: String, _ rest: String...) -> String {
@@ -133,6 +130,12 @@ public struct TopScreen: Sendable {
   private func percent(_ share: Double?) -> String { share.map { "\(decimal($0 * 100, places: 1)) %" } ?? "-" }
   private func number(_ value: Double) -> String { decimal(value, places: value < 100 ? 1 : 0) }
   private func usd(_ value: Double) -> String { decimal(value, places: value < 1 ? 6 : 2) }
+
+  private static func withoutTail(_ line: String) -> String {
+    var line = line
+    while line.last == " " { line.removeLast() }
+    return line
+  }
 
   static func bar(_ share: Double, width: Int) -> String {
     let filled = max(0, min(width, Int(share * Double(width))))

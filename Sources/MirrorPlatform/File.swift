@@ -77,6 +77,14 @@ public final class File: Sendable {
     if let failure { throw failure }
   }
 
+  public func write(_ bytes: RawSpan, at offset: Int64) throws(Errno) {
+    var failure: Errno?
+    unsafe bytes.withUnsafeBytes { buffer in
+      do throws(Errno) { try unsafe write(buffer, at: offset) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
   /// fdatasync(2).
   public func synchronize() throws(Errno) { try checked { fdatasync(descriptor) } }
 

@@ -20,7 +20,7 @@ struct Command: Sendable {
   }
 
   /// Its options are those of the table in `MountOption`.
-  var takesMountOptions: Bool { name == "mount" || name == "doctor" }
+  var takesMountOptions: Bool { ["mount", "doctor", "seed"].contains(name) }
 
   static let all: [Command] = [
     Command(
@@ -69,6 +69,10 @@ struct Command: Sendable {
       name: "cache", usage: "ls|stat|du|verify|evict|gc|export DIR|pin|unpin|pins [options] [PREFIX]",
       summary: "what is cached, with a mount running or none; what is to be kept",
       options: CacheCommand.options, details: CacheCommand.details, run: CacheCommand.run),
+    Command(
+      name: "seed", usage: "create [options] SOURCE DIR",
+      summary: "a bucket's content as a directory that images carry, for mount --seed",
+      details: SeedCommand.details, run: SeedCommand.run),
     Command(
       name: "config", usage: "check [FILE] | show [NAME] [--config FILE] [--json] | sample",
       summary: "the configuration file: its mistakes, what holds and where it comes from, a sample",

@@ -61,7 +61,7 @@ extension CompletionCommand {
         """
     }
     switch command.name {
-    case "unmount", "status", "cost":
+    case "unmount", "status", "top", "metrics", "keys", "cost":
       text += """
               else
                 mapfile -t COMPREPLY < <(compgen -W "$(_s3mirror_mounts)" -- "$current")

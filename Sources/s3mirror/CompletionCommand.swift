@@ -37,6 +37,7 @@ enum CompletionCommand {
   /// The first words after some commands.
   static let subcommands: [String: [String]] = [
     "cache": CacheCommand.words, "config": ConfigCommand.actions, "completion": ["bash", "zsh", "fish"],
+    "debug": ["bundle"], "seed": ["create"], "log-level": Log.Level.allCases.map(\.name),
     "help": Command.all.map(\.name),
   ]
 

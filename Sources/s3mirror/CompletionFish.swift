@@ -36,7 +36,7 @@ extension CompletionCommand {
     var text = ""
     if let words = subcommands[command.name] { text += "\(head) -a '\(words.joined(separator: " "))'\n" }
     switch command.name {
-    case "unmount", "status", "cost": text += "\(head) -a '(__s3mirror_mounts)'\n"
+    case "unmount", "status", "top", "metrics", "keys", "cost": text += "\(head) -a '(__s3mirror_mounts)'\n"
     case "mount", "config", "doctor":
       text += "\(head) -a '(__s3mirror_sections)'\n\(head) -a '(__fish_complete_directories)'\n"
     case "refresh", "warm", "explain", "cache": text += "\(head) -F\n"

@@ -54,7 +54,7 @@ extension CompletionCommand {
     var lines = items(command).map(zsh)
     if let words = subcommands[command.name] { lines.append("'1:word:(\(words.joined(separator: " ")))'") }
     switch command.name {
-    case "unmount", "status", "cost": lines.append("'*:mount point:_s3mirror_mounts'")
+    case "unmount", "status", "top", "metrics", "keys", "cost": lines.append("'*:mount point:_s3mirror_mounts'")
     case "mount", "config", "doctor": lines.append("'*:place:_s3mirror_places'")
     default: lines.append("'*:file:_files'")
     }

@@ -24,7 +24,7 @@ struct CommandLineTests {
     (["status", "a", "b"], "too many"), (["refresh"], "PATH is missing"), (["explain"], "PATH is missing"),
     (["cost", "--by", "week"], "it is day or prefix"), (["cost", "--price", "put=1"], "there is no price 'put'"),
     (["cost", "/x", "--cache-dir", "/y"], "exclude each other"),
-    (["cache"], "ls, stat, du, verify, evict, gc, pin"), (["cache", "gc", "a/"], "no prefix"),
+    (["cache"], "ls, stat, du, verify, evict, gc, export, pin"), (["cache", "gc", "a/"], "no prefix"),
     (["cache", "gc", "--cache-size", "much"], "500M"), (["cache", "pin"], "cache pin PATH"),
     (["cache", "lss"], "did you mean 'ls'?"),
     (["help", "mout"], "did you mean"),

@@ -215,7 +215,7 @@ struct ConfigurationTests {
     #expect(keys.count == MountOption.all.count - 1)
     // With every comment taken away it is a file without mistakes, but for examples that name files.
     let lines = sample.split(separator: "\n").map { $0.hasPrefix("#") && !$0.hasPrefix("# ") ? $0.dropFirst() : $0 }
-    let files = ["sse-c-keys", "ca-bundle", "client-cert", "client-key"]
+    let files = ["sse-c-keys", "seed", "ca-bundle", "client-cert", "client-key"]
     let text = lines.filter { line in !files.contains { line.hasPrefix($0) } }.joined(separator: "\n")
     #expect(try problems(text) == [])
   }

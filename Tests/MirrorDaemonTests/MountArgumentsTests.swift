@@ -130,7 +130,7 @@ struct MountArgumentsTests {
     (["--freshness", "60s,sw=3s", "b", "/m"], "'sw=3s': after the lifetime come"),
     (["--cache-size", "10XB", "b", "/m"], "a size is"), (["--part-size", "1", "b", "/m"], "must lie between"),
     (["--file-mode", "999", "b", "/m"], "octal"), (["--uid", "root", "b", "/m"], "a number"),
-    (["--log-level", "loud", "b", "/m"], "notice"), (["--seed", "/x", "b", "/m"], "does not have it yet"),
+    (["--log-level", "loud", "b", "/m"], "notice"), (["--seed", "/x", "b", "/m"], "s3mirror seed create"),
     (["--budget=1/day", "b", "/m"], "a budget is"), (["--budget", "5USD/year", "b", "/m"], "the period is"),
     (["b", "/m", "-o", "config=/none"], "configuration file '/none' can't be read"),
     (["--price", "get=cheap", "b", "/m"], "no amount of USD"),

@@ -106,13 +106,14 @@ struct OpenMetrics {
   private func checkHistograms() throws {
     for (family, type) in types where type == "histogram" {
       let buckets = samples.filter { $0.name == family + "_bucket" }
-      for (kind, series) in Dictionary(grouping: buckets, by: { $0.labels["kind"] ?? "" }) {
+      let groups = Dictionary(grouping: buckets) { bucket in bucket.labels.filter { $0.key != "le" } }
+      for (labels, series) in groups {
         let bounds = series.map { $0.labels["le"] ?? "" }
         guard bounds.last == "+Inf",
           bounds.dropLast().compactMap(Double.init).sorted().map({ "\($0)" }) == Array(bounds.dropLast()),
           series.map(\.value) == series.map(\.value).sorted(),
-          series.last?.value == value(family + "_count", kind.isEmpty ? [:] : ["kind": kind])
-        else { throw OpenMetricsError(description: "histogram \(family) of '\(kind)'") }
+          series.last?.value == value(family + "_count", labels)
+        else { throw OpenMetricsError(description: "histogram \(family) of \(labels)") }
       }
     }
   }
