@@ -82,7 +82,7 @@ extension BlobShelf {
     guard !object.hasBlob, seed?.holds(object.key, object.revision) == true else { return object }
     return CatalogueObject(
       key: object.key, revision: object.revision, storageClass: object.storageClass, validated: object.validated,
-      hasBlob: true, said: object.said)
+      hasBlob: true, said: object.said, described: object.described)
   }
 }
 

@@ -47,48 +47,54 @@ public struct StatusReport: Sendable {
   public var metrics: String?
 
   public var json: JSON {
-    .object(
-      [
-        ("mountpoint", .string(mountPoint)), ("source", .string(source)), ("endpoint", .string(endpoint)),
-        ("pid", .int(Int64(process))), ("since", .string(rfc3339(since))),
-        ("state", .string(online ? "online" : "offline")),
-        ("offlineSince", offlineSince.map { .string(rfc3339($0)) } ?? .null),
-        (
-          "cache",
-          .object([
-            ("directory", .string(cacheDirectory)), ("bytes", .int(cacheBytes)), ("limit", .int(cacheLimit)),
-            ("objects", .int(Int64(cachedObjects))), ("pinned", .int(Int64(pinned))),
-          ])
-        ),
-        (
-          "requests",
-          .object([
-            ("get", .int(Int64(requests.gets))), ("head", .int(Int64(requests.heads))),
-            ("list", .int(Int64(requests.lists))), ("other", .int(Int64(requests.others))),
-            ("notModified", .int(Int64(requests.notModified))), ("failed", .int(Int64(requests.failed))),
-          ])
-        ),
-        ("bytesReceived", .int(requests.bytesReceived)),
-        (
-          "cost",
-          .object([
-            ("currency", .string("USD")), ("sinceMount", .decimal(costSinceMount, places: 7)),
-            ("thisMonth", .decimal(costThisMonth, places: 7)),
-          ])
-        ),
-        (
-          "served",
-          .object([
-            ("fetched", .int(Int64(fetched))), ("revalidated", .int(Int64(revalidated))), ("stale", .int(Int64(stale))),
-            ("negative", .int(Int64(negative))), ("fresh", .int(Int64(fresh))),
-          ])
-        ), ("hidden", .int(Int64(hiddenKeys))), ("retries", .int(Int64(traffic.retries))),
-        ("transfers", .array(traffic.underWay.map(json))),
-        ("log", .object([("level", .string(logLevel.name)), ("file", logFile.map { .string($0) } ?? .null)])),
-        ("metrics", metrics.map { .string($0) } ?? .null),
-        ("dataPath", .string(dataPath == .passthrough ? "passthrough" : "cached")),
-      ] + (view.map { [("at", .string($0))] } ?? [])
-        + (budgets.isEmpty ? [] : [("budgets", .array(budgets.map(\.json)))]))
+    var members: [(String, JSON)] = [
+      ("mountpoint", .string(mountPoint)), ("source", .string(source)), ("endpoint", .string(endpoint)),
+      ("pid", .int(Int64(process))), ("since", .string(rfc3339(since))),
+      ("state", .string(online ? "online" : "offline")), ("offlineSince", Self.json(offlineSince.map(rfc3339))),
+      ("cache", cacheJSON), ("requests", requestsJSON), ("bytesReceived", .int(requests.bytesReceived)),
+      ("cost", costJSON), ("served", servedJSON),
+    ]
+    members.append(("hidden", Self.json(hiddenKeys)))
+    members.append(("retries", Self.json(traffic.retries)))
+    members.append(("transfers", .array(traffic.underWay.map(json))))
+    members.append(("log", .object([("level", .string(logLevel.name)), ("file", Self.json(logFile))])))
+    members.append(("metrics", Self.json(metrics)))
+    members.append(("dataPath", .string(dataPath == .passthrough ? "passthrough" : "cached")))
+    if let view { members.append(("at", .string(view))) }
+    if !budgets.isEmpty { members.append(("budgets", .array(budgets.map(\.json)))) }
+    return .object(members)
+  }
+
+  private static func json(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
+  private static func json(_ count: Int) -> JSON { .int(Int64(count)) }
+
+  private var cacheJSON: JSON {
+    .object([
+      ("directory", .string(cacheDirectory)), ("bytes", .int(cacheBytes)), ("limit", .int(cacheLimit)),
+      ("objects", Self.json(cachedObjects)), ("pinned", Self.json(pinned)),
+    ])
+  }
+
+  private var requestsJSON: JSON {
+    .object([
+      ("get", Self.json(requests.gets)), ("head", Self.json(requests.heads)), ("list", Self.json(requests.lists)),
+      ("other", Self.json(requests.others)), ("notModified", Self.json(requests.notModified)),
+      ("failed", Self.json(requests.failed)),
+    ])
+  }
+
+  private var costJSON: JSON {
+    .object([
+      ("currency", .string("USD")), ("sinceMount", .decimal(costSinceMount, places: 7)),
+      ("thisMonth", .decimal(costThisMonth, places: 7)),
+    ])
+  }
+
+  private var servedJSON: JSON {
+    .object([
+      ("fetched", Self.json(fetched)), ("revalidated", Self.json(revalidated)), ("stale", Self.json(stale)),
+      ("negative", Self.json(negative)), ("fresh", Self.json(fresh)),
+    ])
   }
 
   private func json(_ request: RequestUnderWay) -> JSON {

@@ -6,7 +6,8 @@ import MirrorStore
 extension StatusReport {
   public var text: String {
     var rows = [
-      ("source", "\(quoted(source))\(view.map { ", as it was at \($0)," } ?? "") at \(endpoint)"), ("state", state), ("requests", asked), ("cost", cost),
+      ("source", "\(quoted(source))\(view.map { ", as it was at \($0)," } ?? "") at \(endpoint)"), ("state", state),
+      ("requests", asked), ("cost", cost),
       ("served", served), ("cache", cache),
     ]
     switch dataPath {

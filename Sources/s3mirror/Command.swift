@@ -38,7 +38,7 @@ struct Command: Sendable {
       summary: "what is mounted, online or not, requests, cost, cache",
       options: [
         ("--json", "for scripts: one object for all mounts"),
-        ("--hidden", "the keys that can't be files, as JSON, one a line"),
+        ("--hidden", "as 'keys --hidden --json' tells of this mount"),
       ], run: StatusCommand.run),
     Command(
       name: "top", usage: "[MOUNTPOINT] [--once] [--interval DURATION]",

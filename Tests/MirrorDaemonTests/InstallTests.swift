@@ -26,7 +26,8 @@ struct InstallTests {
       files == [
         "/sbin/mount.s3mirror", "/usr/bin/s3mirror", "/usr/lib/systemd/system/s3mirror@.service",
         "/usr/lib/systemd/user/s3mirror@.service", "/usr/share/bash-completion/completions/s3mirror",
-        "/usr/share/doc/s3mirror/examples/Dockerfile", "/usr/share/doc/s3mirror/examples/kubernetes.yaml",
+        "/usr/share/doc/s3mirror/examples/Dockerfile", "/usr/share/doc/s3mirror/examples/grafana.json",
+        "/usr/share/doc/s3mirror/examples/kubernetes.yaml",
         "/usr/share/doc/s3mirror/examples/s3mirror.conf", "/usr/share/fish/vendor_completions.d/s3mirror.fish",
         "/usr/share/man/man1/s3mirror.1", "/usr/share/man/man5/s3mirror.conf.5", "/usr/share/man/man7/s3mirror.7",
         "/usr/share/man/man8/mount.s3mirror.8", "/usr/share/zsh/vendor-completions/_s3mirror",
