@@ -85,6 +85,8 @@ struct LiveCareTests {
     await cache.close()
     cache = try test.open()
     test.clock.advance(.seconds(60))
+    // The sweep of the beginning is over then.
+    await cache.catalogue.flush()
     let files = try test.blobFiles(cache)
     let stray = try #require(files.first.flatMap(FileSystem.parent(of:))) + "/" + "256"
     let home = SourceDirectory.blobPath(256, under: cache.directory + "/blobs")
