@@ -18,6 +18,8 @@ struct Assembly: Sendable {
   let mirror: BucketMirror
   /// Looks after what is pinned, once it is started.
   let keeper: PinKeeper
+  /// Nil where no queue tells of changes.
+  let events: MountEvents?
   let session: KernelSession
   /// Where requests go, as a URL.
   let endpoint: String
@@ -30,11 +32,10 @@ struct Assembly: Sendable {
     do throws(Errno) { transport = try HTTPTransport(origin.transport) } catch {
       throw CommandFailure(.failure, "can't start the transfer thread: \(error)")
     }
+    let s3 = origin.s3(transport, clock: clock, log: log)
     let store: S3Store
     do throws(EndpointError) {
-      store = try S3Store(
-        configuration: origin.s3(transport, clock: clock, log: log), transport: transport, ledger: ledger, clock: clock,
-        log: log)
+      store = try S3Store(configuration: s3, transport: transport, ledger: ledger, clock: clock, log: log)
     } catch { throw CommandFailure(.usage, "source '\(settings.source.written)': \(error)") }
     endpoint = origin.endpointURL ?? "https://\(store.endpointHost)"
     do throws(CacheError) {
@@ -66,12 +67,18 @@ struct Assembly: Sendable {
       configuration: configuration, store: asked, cache: cache, ledger: ledger, traits: store.traits, clock: clock,
       log: log)
     keeper = PinKeeper(mirror)
+    do throws(Errno) { events = try MountEvents(settings, origin, s3.credentials, mirror, log: log) } catch {
+      Self.close(cache, ledger, purse)
+      transport.close()
+      throw CommandFailure(.failure, "can't start the thread that listens to events: \(error)")
+    }
     var options = settings.mountOptions
     if settings.passthrough { options.passthroughBeside = cache.directory + "/source" }
     do throws(MountError) {
       session = try KernelSession(
         tree: mirror, quietTree: QuietView(of: mirror), options: options, log: log)
     } catch {
+      events?.close()
       Self.close(cache, ledger, purse)
       transport.close()
       throw CommandFailure(error)
@@ -81,6 +88,7 @@ struct Assembly: Sendable {
 
   /// Writes and gives up the cache, then ends what transfers are left. Blocks; not for the cooperative pool.
   func close() {
+    events?.close()
     Self.close(cache, ledger, purse)
     transport.close()
   }

@@ -36,6 +36,7 @@ public enum ConfigurationSample {
     "max-connections": ["16"], "cache-dir": ["/var/cache/s3mirror"], "cache-size": ["10GiB"], "min-free": ["5GiB"],
     "data-path": ["cached"], "freshness": ["*.json=always", "archive/**=forever", "60s"],
     "negative-freshness": ["5s"], "stale-if-error": ["7d"], "stale-while-revalidate": ["30s"],
+    "events": ["sqs://eu-central-1/111122223333/content-changes"],
     "price": ["egress=0.09/GB"], "budget": ["5USD/month", "2000req/hour"], "quiet-for": ["updatedb,tracker-miner-f"],
     "uid": ["1000"], "gid": ["1000"], "file-mode": ["0444"], "dir-mode": ["0555"], "log-level": ["notice"],
     "log-file": ["/var/log/s3mirror.log"], "metrics": ["9464"], "seed": ["/usr/share/s3mirror/seed"],

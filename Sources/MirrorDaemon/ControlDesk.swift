@@ -141,6 +141,7 @@ struct ControlDesk: Sendable {
     report.since = since
     report.dataPath = assembly.session.dataPath
     report.budgets = assembly.purse?.status() ?? []
+    report.events = assembly.events?.status
     report.traffic = assembly.traffic.report
     (report.now, report.wall) = (SystemClock().now(), SystemClock().wall())
     (report.logLevel, report.logFile, report.metrics) = (log.level, logFile, metricsURL)

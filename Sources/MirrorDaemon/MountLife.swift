@@ -69,6 +69,7 @@ public final class MountLife: Sendable {
         }
         try settle(logPath, log)
         assembly.keeper.start()
+        assembly.events?.start()
         let service = manager.map { ServiceWatch($0, settings.source.written, place, assembly) }
         service?.start()
         serve(assembly, place, control, service, log)
@@ -176,6 +177,7 @@ public final class MountLife: Sendable {
     }
     control?.stop()
     assembly.keeper.stop()
+    assembly.events?.stop()
     do throws(MountError) { try assembly.session.unmount(lazy: true) } catch {
       if error.code != .notMounted { log.error("\(error)") }
     }

@@ -184,6 +184,14 @@ private let freshness: [MountOption] = [
     "stale-while-revalidate", "DURATION",
     "how long past its lifetime a copy may be used while it is being validated", otherwise: "0s", isLive: true
   ) { (settings, text) throws(OptionProblem) in settings.rules.staleWhileRevalidate = try duration(text) },
+  MountOption(
+    "events", "QUEUE",
+    "a queue of SQS that S3 tells its events: what changes is asked for at its next use, whatever its lifetime; sqs://REGION/ACCOUNT/NAME or the queue's URL, one for each mount"
+  ) { (settings, text) throws(OptionProblem) in
+    do throws(EndpointError) { settings.events = try QueueAddress(parsing: text) } catch {
+      throw OptionProblem(error.description)
+    }
+  },
   MountOption("offline", nil, "send no request at all: only what is cached") { settings, _ in settings.offline = true },
 ]
 

@@ -40,6 +40,8 @@ public struct MountSettings: Sendable {
   // Freshness.
   public var rules = FreshnessRules()
   public var offline = false
+  /// A queue that tells of changes.
+  public var events: QueueAddress?
 
   // What requests cost.
   public var prices = Prices()

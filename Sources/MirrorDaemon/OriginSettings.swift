@@ -17,6 +17,7 @@ struct OriginSettings: Sendable {
   let name: String
 
   var endpointURL: String? { bucket.endpointURL }
+  var region: String? { bucket.region }
   /// For people.
   let summary: String
 

@@ -28,6 +28,8 @@ public struct StatusReport: Sendable {
   public var negative: Int
   public var hiddenKeys: Int
   public var budgets: [Purse.Status] = []
+  /// Nil: the mount listens to no queue.
+  public var events: QueueStatus?
   public var dataPath = DataPath.cached(because: nil)
   /// The time that is shown, RFC 3339; nil: the present.
   public var view: String?
@@ -62,6 +64,7 @@ public struct StatusReport: Sendable {
     members.append(("dataPath", .string(dataPath == .passthrough ? "passthrough" : "cached")))
     if let view { members.append(("at", .string(view))) }
     if !budgets.isEmpty { members.append(("budgets", .array(budgets.map(\.json)))) }
+    if let events { members.append(("events", events.json)) }
     return .object(members)
   }
 

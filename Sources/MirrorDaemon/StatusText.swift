@@ -16,6 +16,7 @@ extension StatusReport {
     case .cached(nil): break
     }
     if !budgets.isEmpty { rows.append(("budget", budgets.map(\.text).joined(separator: "; "))) }
+    if let events { rows.append(("events", events.text)) }
     if !traffic.underWay.isEmpty { rows.append(("under way", underWay)) }
     if hiddenKeys > 0 { rows.append(("hidden", "\(hiddenKeys) keys can't be files; see 's3mirror keys --hidden'")) }
     if let metrics { rows.append(("metrics", metrics)) }

@@ -1,4 +1,5 @@
-// A question to a service that hands out credentials: beside GET there are POST and PUT, and no bucket is asked so.
+// A question to a service that hands out credentials, or to a queue: beside GET there are POST and PUT, and no bucket is
+// asked so.
 import MirrorPlatform
 
 /// What such a service is asked. The layer that talks to a bucket has an `HTTPClient`, which can't send this.

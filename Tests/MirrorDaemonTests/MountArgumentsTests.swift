@@ -72,6 +72,14 @@ struct MountArgumentsTests {
     #expect(settings.prices.perByteReceived == 0.09 / 1e9)
   }
 
+  @Test func `a queue is named by region, account and name, or by its URL`() throws {
+    let named = try settings("--events", "sqs://eu-west-1/111122223333/changes", "b", "/m").events
+    #expect(named.map { "\($0)" } == "https://sqs.eu-west-1.amazonaws.com/111122223333/changes")
+    let problem = failure(["--events", "changes", "b", "/m"])
+    #expect(problem?.code == .usage && problem?.message.contains("sqs://REGION/ACCOUNT/QUEUE") == true)
+    #expect(try settings("b", "/m").events == nil)
+  }
+
   @Test func `budgets add up`() throws {
     let settings = try self.settings("--budget", "5USD/month", "b", "/m", "-o", "budget=2000req/hour")
     #expect(settings.budgets == [BudgetLimit(5, .usd, per: .month), BudgetLimit(2000, .requests, per: .hour)])

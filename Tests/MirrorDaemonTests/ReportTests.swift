@@ -51,6 +51,27 @@ struct ReportTests {
     #expect(report.text.contains("offline since 2023-11-14T22:14:20Z"))
   }
 
+  @Test func `listening to a queue is told with how it goes, and what it costs`() {
+    var report = report
+    #expect(!report.text.contains("events") && !report.json.text.contains("events"))
+    var events = QueueStatus(queue: "https://sqs/1/q")
+    (events.requests, events.messages, events.changes) = (100_000, 7, 5)
+    events.condition = .listening(since: WallTime(seconds: 1_700_000_000))
+    report.events = events
+    #expect(
+      report.text.contains(
+        "events    listening since 2023-11-14T22:13:20Z; 5 changes in 7 messages, 100000 requests (0.040000 USD)"))
+    #expect(
+      report.json.text.hasSuffix(
+        """
+        "events":{"queue":"https://sqs/1/q","state":"listening","since":"2023-11-14T22:13:20Z","problem":null,\
+        "requests":100000,"messages":7,"changes":5,"cost":0.0400000}}
+        """))
+    report.events?.condition = .failing(since: WallTime(seconds: 1_700_000_060), because: "AccessDenied")
+    #expect(report.text.contains("failing since 2023-11-14T22:14:20Z, only lifetimes count: AccessDenied;"))
+    #expect(report.json.text.contains(#""state":"failing","since":"2023-11-14T22:14:20Z","problem":"AccessDenied""#))
+  }
+
   @Test func `people are told of hidden keys only where there are some`() {
     #expect(report.text.contains("9 keys can't be files"))
     var report = report
