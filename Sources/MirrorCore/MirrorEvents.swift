@@ -70,11 +70,7 @@ extension Namespace {
         return id
       }
       let isFile = directories[directory].table[slot].kind == .file
-      if isFile {
-        _ = expire(directory, name)
-        // After a restart a listing would vouch for all names that were in it.
-        forgetListing(directory)
-      }
+      if isFile { _ = expire(directory, name) }
       // What is only replaced changes no list of names.
       if isRemoval || !isFile || !isLast { expireListings(from: directory) }
       return id
@@ -93,11 +89,5 @@ extension Namespace {
     guard directories[directory].hasListing else { return }
     directories[directory].listed = .distantPast
     forgetListing(directory)
-  }
-
-  /// In the catalogue only.
-  private mutating func forgetListing(_ directory: Int) {
-    guard directories[directory].hasListing else { return }
-    effects.changes.append(.directory(ObjectKey(directories[directory].key), listed: WallTime(milliseconds: 0)))
   }
 }

@@ -1,4 +1,5 @@
 // Small questions to the namespace, and small notes in it.
+import MirrorCache
 import MirrorPlatform
 import MirrorStore
 
@@ -109,12 +110,20 @@ extension Namespace {
   mutating func expire(_ directory: Int, _ name: ArraySlice<UInt8>? = nil) -> Int {
     if let name {
       guard let slot = directories[directory].table.find(name) else { return 0 }
+      // After a restart a listing would vouch for all names that were in it.
+      forgetListing(directory)
       return expire(directory, slot: slot)
     }
     var count = directories[directory].hasListing ? 1 : 0
     directories[directory].listed = .distantPast
     for slot in 0..<directories[directory].table.count { count += expire(directory, slot: slot) }
     return count
+  }
+
+  /// When a directory was listed, in the catalogue only.
+  mutating func forgetListing(_ directory: Int) {
+    guard directories[directory].hasListing else { return }
+    effects.changes.append(.directory(ObjectKey(directories[directory].key), listed: WallTime(milliseconds: 0)))
   }
 
   private mutating func expire(_ directory: Int, slot: Int) -> Int {

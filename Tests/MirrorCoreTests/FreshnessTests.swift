@@ -173,6 +173,19 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `what was refreshed is stale after a restart, too, whatever its directory's listing says`() async throws {
+    let first = try MirrorFixture()
+    first.store.put("d/a", "old").put("d/b", "b")
+    #expect(await first.list("d") == .success(["a", "b"]))
+    #expect(await first.read("d/a") == "old")
+    #expect(await first.mirror.refresh(Array("d/a".utf8)) == 1)
+    await first.close()
+    first.store.put("d/a", "new")
+    let again = try MirrorFixture(in: first.directory, memory: first.store, clock: first.clock)
+    #expect(await again.read("d/a") == "new")
+    await again.close()
+  }
+
   @Test func `an answer that brings bytes also vouches for them, unless it was asked before a refresh`() async throws {
     let fixture = try MirrorFixture()
     let body = String(repeating: "x", count: 300_000)
