@@ -39,6 +39,12 @@ CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
 
+CURLSH *ccurl_share_sessions(void) {
+  CURLSH *share = curl_share_init();
+  if (share != NULL) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+  return share;
+}
+
 CURL *ccurl_next_finished(CURLM *multi, CURLcode *result) {
   int left = 0;
   CURLMsg *message;

@@ -7,10 +7,12 @@ import MirrorPlatform
   let pointer: UnsafeMutableRawPointer
   private var headers: UnsafeMutablePointer<curl_slist>?
 
-  init?(_ settings: HTTPSettings) {
+  /// `sessions` (`ccurl_share_sessions`) must outlive it.
+  init?(_ settings: HTTPSettings, sessions: UnsafeMutableRawPointer?) {
     guard let pointer = unsafe curl_easy_init() else { return nil }
     unsafe self.pointer = pointer
     set(CURLOPT_NOSIGNAL, 1)
+    unsafe ccurl_set_pointer(pointer, CURLOPT_SHARE, sessions)
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_PATH_AS_IS, 1)

@@ -15,6 +15,8 @@ import Synchronization
 
   private let settings: HTTPSettings
   private let multi: UnsafeMutableRawPointer
+  /// What one connection's TLS handshake brought shortens those of the others.
+  private let sessions: UnsafeMutableRawPointer?
   private let inbox = Mutex(Inbox())
   private var active: [ObjectIdentifier: Transfer] = [:]
   private var idle: [EasyHandle] = []
@@ -32,6 +34,7 @@ import Synchronization
     guard Self.isReady, let multi = unsafe curl_multi_init() else { return nil }
     self.settings = settings
     unsafe self.multi = multi
+    unsafe sessions = ccurl_share_sessions()
     unsafe ccurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, settings.maximumConnections)
     unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, settings.pooledConnections)
   }
@@ -80,6 +83,7 @@ import Synchronization
     for transfer in active.values { end(transfer, .closed, "the transport is closed") }
     idle.removeAll()
     unsafe curl_multi_cleanup(multi)
+    unsafe curl_share_cleanup(sessions)
   }
 
   /// Waits for something to do. While more is coming in than is taken, what came is held, for some turns.
@@ -121,7 +125,7 @@ import Synchronization
       transfer.fail(.cancelled, wasSent: false, "cancelled")
       return
     }
-    guard let easy = idle.popLast() ?? EasyHandle(settings) else {
+    guard let easy = takeHandle() else {
       transfer.fail(.connection, wasSent: false, "out of memory")
       return
     }
@@ -134,6 +138,11 @@ import Synchronization
     }
     transfer.easy = easy
     active[ObjectIdentifier(transfer)] = transfer
+  }
+
+  private func takeHandle() -> EasyHandle? {
+    if let easy = idle.popLast() { return easy }
+    return unsafe EasyHandle(settings, sessions: sessions)
   }
 
   private func finishDone() {

@@ -43,4 +43,27 @@ struct TrustTests {
     #expect(try await read(server) { $0.caBundle = server.authority } != nil)
     #expect(bucket.requests.count == 1)
   }
+
+  @Test func `further connections take up the session of the first`() async throws {
+    let bucket = try FakeS3()
+    bucket.put("k", "content")
+    let server = try SecureServer(to: bucket.port)
+    var settings = HTTPSettings()
+    settings.caBundle = server.authority
+    let transport = try HTTPTransport(settings)
+    defer { transport.close() }
+    let store = try makeStore(transport, endpoint: server.endpoint)
+    let request = GetRequest(key: ObjectKey("k"))
+    _ = try await store.get(request, into: CollectingSink())
+    // Together they need a connection each.
+    bucket.inject(.hang, times: 3)
+    async let first = store.get(request, into: CollectingSink())
+    async let second = store.get(request, into: CollectingSink())
+    async let third = store.get(request, into: CollectingSink())
+    #expect(await eventually { bucket.requests.count == 4 })
+    bucket.release()
+    _ = try await (first, second, third)
+    #expect(server.handshakes.new == 1)
+    #expect(server.handshakes.resumed == 2)
+  }
 }

@@ -40,6 +40,7 @@ public final class SecureServer: Sendable {
       def serve(raw):
           try:
               with context.wrap_socket(raw, server_side=True) as a, socket.create_connection(('127.0.0.1', port)) as b:
+                  with open(folder + '/handshakes', 'a') as out: out.write('resumed ' if a.session_reused else 'new ')
                   thread = threading.Thread(target=copy, args=(b, a), daemon=True)
                   thread.start()
                   copy(a, b)
@@ -64,6 +65,13 @@ public final class SecureServer: Sendable {
     self.port = port
   }
   deinit { process.stop() }
+
+  /// Handshakes so far that took up an earlier session, and those that began one.
+  public var handshakes: (resumed: Int, new: Int) {
+    let words = (try? FileSystem.read(directory.file("handshakes"))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let each = words.split(separator: " ")
+    return (each.count { $0 == "resumed" }, each.count { $0 == "new" })
+  }
 
   public var endpoint: String { "https://localhost:\(port)" }
 

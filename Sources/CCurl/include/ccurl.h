@@ -22,6 +22,9 @@ void *ccurl_get_pointer(CURL *easy, CURLINFO info);
 
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 
+/// TLS sessions that handles of one thread have in common (CURLOPT_SHARE), or NULL.
+CURLSH *ccurl_share_sessions(void);
+
 /// The next finished transfer, or NULL; its result goes to `result` (curl_multi_info_read).
 CURL *ccurl_next_finished(CURLM *multi, CURLcode *result);
 
