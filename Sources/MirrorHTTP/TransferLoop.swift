@@ -23,9 +23,6 @@ import Synchronization
   /// How often deadlines are looked at, milliseconds.
   private static let look: Int32 = 250
   private var nextLook = Instant.distantPast
-  /// Turns since what came was last handed on.
-  private var busyTurns = 0
-  private static let mostBusyTurns = 8
 
   /// curl_global_init is not safe against itself in old releases.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -77,24 +74,15 @@ import Synchronization
       var running: Int32 = 0
       unsafe curl_multi_perform(multi, &running)
       finishDone()
+      handOn()
       endOverdue()
-      if isOpen { wait() }
+      // Anything that finished may have brought new work meanwhile: the wake-up is kept, so this returns at once.
+      if isOpen { unsafe curl_multi_poll(multi, nil, 0, active.isEmpty ? 60_000 : Self.look, nil) }
     }
     for transfer in active.values { end(transfer, .closed, "the transport is closed") }
     idle.removeAll()
     unsafe curl_multi_cleanup(multi)
     unsafe curl_share_cleanup(sessions)
-  }
-
-  /// Waits for something to do. While more is coming in than is taken, what came is held, for some turns.
-  private func wait() {
-    var ready: Int32 = 0
-    if busyTurns < Self.mostBusyTurns { unsafe curl_multi_poll(multi, nil, 0, 0, &ready) }
-    busyTurns = ready > 0 ? busyTurns + 1 : 0
-    guard ready == 0, inbox.withLock({ $0.isEmpty }) else { return }
-    handOn()
-    // Anything that finished may have brought new work meanwhile: the wake-up is kept, so this returns at once.
-    unsafe curl_multi_poll(multi, nil, 0, active.isEmpty ? 60_000 : Self.look, nil)
   }
 
   /// False when the transport closes.
