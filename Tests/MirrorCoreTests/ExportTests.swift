@@ -80,6 +80,8 @@ struct ExportTests {
     #expect(try FileSystem.list(temporary.path).sorted() == before)
     let names = try await run(["sh", "-c", "find \"$0\" -type f | wc -l", temporary.file("out")])
     #expect(names.output == "1\n")
+    // One of the names is no text, which the directory's own end would pass over.
+    #expect(try await run(["rm", "-rf", temporary.file("out")]).status == 0)
   }
 
   @Test func `a name that is a file and a directory stays what it was first`() async throws {
