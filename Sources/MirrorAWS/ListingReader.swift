@@ -101,9 +101,7 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     case "ETag": entry.tag = ListingText.tag(text)
     case "Size": entry.size = ListingText.size(text)
     case "LastModified": entry.modified = ListingText.seconds(text)
-    case "StorageClass":
-      let isUsual = text.isEmpty || text.elementsEqual("STANDARD".utf8)
-      entry.storageClass = isUsual ? nil : String(decoding: text, as: UTF8.self)
+    case "StorageClass": entry.storageClass = ListingText.storageClass(text)
     default: break
     }
   }
@@ -134,10 +132,7 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
       unsized: entries.indices.filter { entries[$0].size == nil }, isOld: isOld)
   }
 
-  private func decoded(_ bytes: [UInt8]) -> ObjectKey {
-    guard isEncoded, bytes.contains(where: { $0 == 0x25 || $0 == 0x2B }) else { return ObjectKey(bytes) }
-    return ObjectKey(percentDecoded(bytes, form: true))
-  }
+  private func decoded(_ bytes: [UInt8]) -> ObjectKey { ListingText.key(bytes, isEncoded: isEncoded) }
 }
 
 /// Where a listing of version 1 goes on: a key, in the place of a token.
@@ -159,6 +154,17 @@ enum ListingText {
     guard !text.isEmpty else { return nil }
     let isQuoted = text.last == 0x22
     return EntityTag(usable: isQuoted ? text : [0x22] + text + [0x22])
+  }
+
+  /// As it was before `encoding-type=url`, where that was heeded.
+  static func key(_ text: [UInt8], isEncoded: Bool) -> ObjectKey {
+    guard isEncoded, text.contains(where: { $0 == 0x25 || $0 == 0x2B }) else { return ObjectKey(text) }
+    return ObjectKey(percentDecoded(text, form: true))
+  }
+
+  /// Nil for the usual one.
+  static func storageClass(_ text: [UInt8]) -> String? {
+    text.isEmpty || text.elementsEqual("STANDARD".utf8) ? nil : String(decoding: text, as: UTF8.self)
   }
 
   /// Digits, read in place.

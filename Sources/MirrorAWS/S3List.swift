@@ -31,11 +31,7 @@ extension S3Store {
     let head = try await ask(question, reader: reader)
     switch reader.finish() {
     case .malformed(let message): throw question.malformed(message, head)
-    case .error(let document):
-      // A 200 was sent before the trouble began (S3 API Reference).
-      throw StoreError(
-        .serverError, operation: question.operation, subject: question.subject, status: head.status,
-        reason: document.code, message: document.message, requestID: document.requestID)
+    case .error(let document): throw question.late(document, head)
     case .page(var page, let unsized, let isOld):
       if isOld, !byMarker {
         note(.listVersion2)

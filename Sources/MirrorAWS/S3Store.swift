@@ -110,6 +110,13 @@ extension Question {
 
   func malformed(_ message: String, _ head: HTTPHead?) -> StoreError { fault(.malformedResponse, message, head) }
 
+  /// A 200 was sent before the trouble began (S3 API Reference).
+  func late(_ document: ErrorDocument, _ head: HTTPHead) -> StoreError {
+    StoreError(
+      .serverError, operation: operation, subject: subject, status: head.status, reason: document.code,
+      message: document.message, requestID: document.requestID)
+  }
+
   func fault(_ code: StoreError.Code, _ message: String, _ head: HTTPHead? = nil) -> StoreError {
     StoreError(
       code, operation: operation, subject: subject, status: head?.status ?? 0, message: message,

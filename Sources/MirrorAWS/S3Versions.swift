@@ -24,10 +24,7 @@ extension S3Store {
     let head = try await ask(question, reader: reader)
     switch reader.finish() {
     case .malformed(let message): throw question.malformed(message, head)
-    case .error(let document):
-      throw StoreError(
-        .serverError, operation: question.operation, subject: question.subject, status: head.status,
-        reason: document.code, message: document.message, requestID: document.requestID)
+    case .error(let document): throw question.late(document, head)
     case .page(let page):
       classes.learn(page.versions.map(\.object))
       return page

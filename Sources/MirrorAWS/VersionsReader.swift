@@ -15,7 +15,7 @@ final class VersionsReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     var key: [UInt8] = []
     var id = ""
     var tag: EntityTag?
-    var size: Int64 = 0
+    var size: Int64?
     var time: WallTime?
     var storageClass: String?
     var isDeleteMarker = false
@@ -82,11 +82,9 @@ final class VersionsReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     case "Key": version.key = text
     case "VersionId": version.id = String(decoding: text, as: UTF8.self)
     case "ETag": version.tag = ListingText.tag(text)
-    case "Size": version.size = Int64(String(decoding: text, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil } ?? 0
+    case "Size": version.size = ListingText.size(text)
     case "LastModified": version.time = ListingText.time(text)
-    case "StorageClass":
-      let name = String(decoding: text, as: UTF8.self)
-      version.storageClass = name.isEmpty || name == "STANDARD" ? nil : name
+    case "StorageClass": version.storageClass = ListingText.storageClass(text)
     default: break
     }
   }
@@ -100,8 +98,10 @@ final class VersionsReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     var listed: [ListedVersion] = []
     for version in versions {
       guard let time = version.time else { return .malformed("a version has no date") }
+      // What was deleted has none; of anything else zero would be a lie.
+      guard let size = version.isDeleteMarker ? 0 : version.size else { return .malformed("a version has no size") }
       let revision = ObjectRevision(
-        etag: version.tag, size: version.size, modified: time.seconds, version: version.id.isEmpty ? nil : version.id)
+        etag: version.tag, size: size, modified: time.seconds, version: version.id.isEmpty ? nil : version.id)
       let object = ListedObject(key: decoded(version.key), revision: revision, storageClass: version.storageClass)
       listed.append(ListedVersion(object, time: time, isDeleteMarker: version.isDeleteMarker))
     }
@@ -130,10 +130,7 @@ final class VersionsReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     }.map(\.element)
   }
 
-  private func decoded(_ bytes: [UInt8]) -> ObjectKey {
-    guard isEncoded, bytes.contains(where: { $0 == 0x25 || $0 == 0x2B }) else { return ObjectKey(bytes) }
-    return ObjectKey(percentDecoded(bytes, form: true))
-  }
+  private func decoded(_ bytes: [UInt8]) -> ObjectKey { ListingText.key(bytes, isEncoded: isEncoded) }
 }
 
 extension ListingText {

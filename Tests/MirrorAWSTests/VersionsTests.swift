@@ -115,7 +115,11 @@ struct VersionsTests {
     #expect(await storeError { _ = try await store.get(other, into: CollectingSink()) }?.code == .preconditionFailed)
   }
 
-  @Test(arguments: ["", "<ListVersionsResult><Version><Key>a</Key>", "<ListBucketResult></ListBucketResult>"])
+  @Test(arguments: [
+    "", "<ListVersionsResult><Version><Key>a</Key>", "<ListBucketResult></ListBucketResult>",
+    "<ListVersionsResult><Version><Key>a</Key><LastModified>2026-11-30T10:00:00Z</LastModified></Version>"
+      + "</ListVersionsResult>",
+  ])
   func `a 200 that is no listing of versions is malformed`(body: String) async throws {
     let store = try makeStore(client(body))
     #expect(await storeError { _ = try await store.list(request()) }?.code == .malformedResponse)
