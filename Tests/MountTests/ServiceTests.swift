@@ -85,14 +85,15 @@ struct ServiceTests {
     let usual = "_netdev,nofail,auto,ro,nosuid,nodev,noatime,noexec,allow_other,x-systemd.automount,x-gvfs-hide"
     try FileSystem.write(Array(line(usual).utf8), to: home + "/fstab", mode: 0o600)
     try FileSystem.write(Array(line("nofail,colour=blue").utf8), to: home + "/odd", mode: 0o600)
-    // mount(8) takes its helpers from /sbin alone: in a namespace of its own there is one.
+    // mount(8) takes its helpers from /sbin alone and hands them no PATH, so that mount.fuse(8) looks for the program
+    // where a shell does by itself: in a namespace of its own /sbin has both.
     let script = """
       set -e
       mkdir -p "$1/upper" "$1/work"
       mount -t tmpfs none "$1/upper"; mkdir "$1/upper/u" "$1/upper/w"
       mount -t overlay none -o "lowerdir=$(realpath /sbin),upperdir=$1/upper/u,workdir=$1/upper/w" "$(realpath /sbin)"
-      ln -sf "$2" /sbin/mount.s3mirror
-      export PATH=${2%/*}:/usr/sbin:/usr/bin:/sbin:/bin
+      ln -sf "$2" /sbin/mount.s3mirror; ln -sf "$2" /sbin/s3mirror
+      export PATH=/usr/sbin:/usr/bin:/sbin:/bin
       keep() { env -i PATH="$PATH" AWS_ACCESS_KEY_ID="$AWS_ACCESS_KEY_ID" AWS_REGION=us-east-1 \
         AWS_SECRET_ACCESS_KEY="$AWS_SECRET_ACCESS_KEY" "$@"; }
       cd /
