@@ -146,6 +146,7 @@ extension Blob {
     }
     guard var row else { return takeUse(use) }
     row.written = (try? file().attributes().modifiedNanoseconds) ?? 0
+    shelf.hasUnsafeRows.store(true, ordering: .releasing)
     return .row(self, row)
   }
 

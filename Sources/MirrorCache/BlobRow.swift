@@ -75,6 +75,17 @@ extension CatalogueStore {
     return found
   }
 
+  /// Ids and bytes of the copies between two ids, in order.
+  func blobs(after last: Int64, before end: Int64, limit: Int) throws(SQLiteError) -> [(id: Int64, bytes: Int64)] {
+    let query = try connection.prepare(
+      "SELECT id, bytes FROM blobs WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT \(limit)")
+    query.bind(1, last)
+    query.bind(2, end)
+    var found: [(Int64, Int64)] = []
+    while try query.step() { found.append((query.int(0), query.int(1))) }
+    return found
+  }
+
   struct EvictionCandidate {
     let id: Int64
     let bytes: Int64

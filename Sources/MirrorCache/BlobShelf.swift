@@ -22,12 +22,19 @@ final class BlobShelf: Sendable {
   let thread = BatchThread<CatalogueItem>()
   /// Waits for disks to write, so that the catalogue need not.
   let syncer = WorkQueue(name: "cache-sync", threads: 1)
+  /// Rows told of bytes since `synchronizeAll`: the disk may not have them yet.
+  let hasUnsafeRows = Atomic(false)
+  private let synchronize: @Sendable (String) -> Bool
   private let nextID: Atomic<Int64>
   private let lastUse: Atomic<Int64>
   private let loadedBlobs = Mutex<(blobs: [Int64: Loaded], sweepAt: Int)>(([:], 1024))
 
-  init(path: String, _ opened: OpenCatalogue, budget: Budget, seed: Seed?, clock: any Clock, log: Log) {
+  init(
+    path: String, _ opened: OpenCatalogue, budget: Budget, seed: Seed?, clock: any Clock, log: Log,
+    synchronize: @escaping @Sendable (String) -> Bool
+  ) {
     self.path = path
+    self.synchronize = synchronize
     self.seed = seed
     self.budget = budget
     self.clock = clock
@@ -123,5 +130,15 @@ final class BlobShelf: Sendable {
   func saveAll() async {
     for blob in allLoaded where blob.hasUnsaved { save(blob, within: .zero) }
     await withCheckedContinuation { continuation in syncer.submit { continuation.resume() } }
+  }
+
+  /// Has the disk write all bytes that rows tell of; false where it did not, or more have come meanwhile.
+  func synchronizeAll() async -> Bool {
+    guard hasUnsafeRows.exchange(false, ordering: .acquiringAndReleasing) else { return true }
+    let isWritten = await withCheckedContinuation { continuation in
+      syncer.submit { [path, synchronize] in continuation.resume(returning: synchronize(path)) }
+    }
+    if !isWritten { log.warning("\(path): can't be synchronised; copies are checked at the next start") }
+    return isWritten && !hasUnsafeRows.load(ordering: .acquiring)
   }
 }

@@ -32,12 +32,13 @@ public final class Cache: Sendable {
     _ configuration: CacheConfiguration, clock: any Clock, log: Log
   ) throws(CacheError) -> Cache {
     let root = configuration.root
-    return try open(configuration, clock: clock, log: log) { try? FileSystem.space(root).free }
+    return try open(configuration, clock: clock, log: log, free: { try? FileSystem.space(root).free })
   }
 
-  /// The same, with the free space of the disk as somebody else tells it.
+  /// The same, with the disk's free space and whether it has written what it was given as somebody else tells them.
   package static func open(
-    _ configuration: CacheConfiguration, clock: any Clock, log: Log, free: @escaping @Sendable () -> Int64?
+    _ configuration: CacheConfiguration, clock: any Clock, log: Log, free: @escaping @Sendable () -> Int64?,
+    synchronize: @escaping @Sendable (String) -> Bool = Cache.synchronize
   ) throws(CacheError) -> Cache {
     let directory = try SourceDirectory.prepare(configuration, log: log)
     let lock = try directory.lock()
@@ -47,10 +48,11 @@ public final class Cache: Sendable {
     let budget = Budget(
       opened.totals, limit: configuration.limit, minimumFree: configuration.minimumFree, free: free)
     let shelf = BlobShelf(
-      path: directory.blobs, opened, budget: budget, seed: configuration.seed, clock: clock, log: log)
+      path: directory.blobs, opened, budget: budget, seed: configuration.seed, clock: clock, log: log,
+      synchronize: synchronize)
     let session = CatalogueSession(opened.store, path: directory.catalogue, shelf: shelf)
     shelf.thread.start("catalogue", background: true) { session.process($0) }
-    Sweep(shelf: shelf).start()
+    Sweep(shelf: shelf, isUnswept: opened.isUnswept).start()
     // The limit may be lower than last time.
     shelf.thread.post(.job { _ = $0.makeRoom(0) })
     // What a seed is about to tell it is in the catalogue only.
@@ -126,13 +128,23 @@ public final class Cache: Sendable {
   }
 
   /// Writes what is pending, marks the clean end, and gives up the lock. Blobs may still be read, no longer kept.
+  ///
+  /// A clean end says that the copies need no check, so all their bytes are on disk before it is told, whatever the
+  /// power does a moment later.
   public func close() async {
-    await shelf.saveAll()
+    await catalogue.flush()
+    let isSafe = await shelf.synchronizeAll()
     await catalogue.ask(()) { session in
       session.discardRetired()
-      session.close(clean: true)
+      session.close(clean: true, isSafe: isSafe)
     }
     end()
+  }
+
+  /// syncfs(2) for the file system of a directory; false where it failed.
+  package static func synchronize(_ path: String) -> Bool {
+    do throws(Errno) { try File.open(path, .read).synchronizeFileSystem() } catch { return false }
+    return true
   }
 
   /// Ends as a killed process does: nothing is written any more, and the lock is free.

@@ -9,6 +9,8 @@ struct OpenCatalogue {
   /// Nothing of the bucket was in it.
   let wasEmpty: Bool
   let era: Int64
+  /// Since the last unclean end no sweep has gone over all rows.
+  let isUnswept: Bool
   let totals: Budget.Totals
   /// Blobs made from now on have this id or a higher one; files in the way of them are nobody's.
   let firstID: Int64
@@ -106,8 +108,10 @@ extension OpenCatalogue {
     let absencesDropped = try store.dropAbsences(now: clock.wall())
     try store.connection.execute("COMMIT")
     let wasEmpty = try number(store, Schema.knowsAnything) == 0
+    let isUnswept = try store.meta(.swept) ?? 0 < era
     return OpenCatalogue(
-      store: store, wasUnclean: wasUnclean, wasEmpty: wasEmpty, era: era, totals: totals, firstID: firstID,
+      store: store, wasUnclean: wasUnclean, wasEmpty: wasEmpty, era: era, isUnswept: isUnswept, totals: totals,
+      firstID: firstID,
       lastUsed: lastUsed,
       absencesDropped: absencesDropped, ledgerRowsJoined: ledgerRowsJoined)
   }

@@ -8,6 +8,7 @@ enum CatalogueWrite: Sendable {
   case row(Blob, BlobRow)
   case used(Int64, Int64)
   case removeBlob(Int64)
+  case swept
   case ledger(LedgerEntries)
   case prices(Prices)
   case pin(ObjectKey, Bool)
@@ -136,12 +137,12 @@ final class CatalogueSession: @unchecked Sendable {
     }
   }
 
-  /// The last act: everything is written, and marked as complete where it is.
-  func close(clean: Bool) {
+  /// The last act: everything is written, and marked as complete where it is and the copies are on disk (`isSafe`).
+  func close(clean: Bool, isSafe: Bool = true) {
     isClosed = true
     if clean, let store {
       retry()
-      if commit() {
+      if commit(), isSafe {
         do throws(SQLiteError) {
           try store.connection.execute("BEGIN")
           try store.setTotals(shelf.budget.totals)
@@ -174,6 +175,7 @@ final class CatalogueSession: @unchecked Sendable {
     case .row(let blob, let row): if !blob.isGone { try store.put(row) }
     case .used(let id, let time): try store.use(id, time)
     case .removeBlob(let id): try store.removeBlob(id)
+    case .swept: try store.setMeta(.swept, shelf.era)
     case .ledger(let entries): try store.add(entries)
     case .prices(let prices): try store.put(prices)
     case .pin(let prefix, let isPinned): try store.pin(prefix, isPinned)

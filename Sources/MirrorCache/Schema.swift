@@ -118,6 +118,8 @@ enum MetaName: String {
   case described
   /// Grows with each unclean end: blobs of an older era must be checked.
   case era
+  /// The era whose sweep has gone over all rows: what is missing since then was taken by somebody else.
+  case swept
   case objects, bytes, charged
   /// The lowest blob id that was never given.
   case next

@@ -55,17 +55,23 @@ extension CacheInspector {
     var result = CacheVerification()
     var broken: [BlobRow] = []
     var missing: [(id: Int64, damage: [CacheDamage])] = []
+    // Files go before their rows, so an end in between leaves rows without files: nothing that was stored is damaged.
+    var lost: [Int64] = []
     let total = try total(of: source, under: prefix)
     (result.totalObjects, result.totalBytes) = (total.objects, total.cachedBytes)
     _ = try reading(source) { (store) throws(SQLiteError) in
       var last: Int64 = 0
+      let reach = try store.reachOfUncleanEnd(hasOwner: source.owner != nil)
       // In pages, so that no reader keeps the owner from trimming its log for hours.
       while let page = try store.rows(after: last, under: prefix), !page.isEmpty {
         for row in page {
           last = row.id
           let found = row.damage(in: source.files.blobs)
-          // A copy that was evicted in the meantime is no damage.
-          if !repair, source.owner != nil, found.contains(where: { $0.kind == .missing }) {
+          let isMissing = found.contains { $0.kind == .missing }
+          if isMissing, row.era < reach {
+            lost.append(row.id)
+            // A copy that was evicted in the meantime is no damage.
+          } else if !repair, source.owner != nil, isMissing {
             missing.append((row.id, found))
           } else if !found.isEmpty, try store.row(row.id) != nil {
             result.damaged += found
@@ -78,14 +84,14 @@ extension CacheInspector {
       }
       result.damaged += try stillMissing(missing, in: store)
     }
-    if repair { try mend(broken, of: source, &result) }
+    if repair { try mend(broken, lost, of: source, &result) }
     return result
   }
 
   private func mend(
-    _ broken: [BlobRow], of source: CachedSource, _ result: inout CacheVerification
+    _ broken: [BlobRow], _ gone: [Int64], of source: CachedSource, _ result: inout CacheVerification
   ) throws(CacheError) {
-    var lost: [Int64] = []
+    var lost = gone
     var mended: [BlobRow] = []
     for row in broken {
       let damage = result.damaged.filter { $0.key == row.key }
@@ -96,7 +102,7 @@ extension CacheInspector {
         lost.append(row.id)
       }
     }
-    result.dropped = try delete(lost, of: source)
+    result.dropped = try delete(lost, of: source) - gone.count
     try replace(mended, of: source)
   }
 
@@ -116,6 +122,13 @@ extension CacheInspector {
 }
 
 extension CatalogueStore {
+  /// Rows of an era below this one were there when a process ended without closing the catalogue, and were not swept.
+  fileprivate func reachOfUncleanEnd(hasOwner: Bool) throws(SQLiteError) -> Int64 {
+    let (era, isClean) = (try meta(.era) ?? 0, try meta(.clean) == 1)
+    guard hasOwner || isClean else { return .max }
+    return try meta(.swept) ?? 0 < era ? era : 0
+  }
+
   /// A page of rows in the order of ids.
   fileprivate func rows(after id: Int64, under prefix: ObjectKey) throws(SQLiteError) -> [BlobRow]? {
     let query = try connection.prepare(

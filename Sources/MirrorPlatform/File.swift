@@ -88,6 +88,9 @@ public final class File: Sendable {
   /// fdatasync(2).
   public func synchronize() throws(Errno) { try checked { fdatasync(descriptor) } }
 
+  /// syncfs(2): all that was written to the file system that this file or directory lies on.
+  public func synchronizeFileSystem() throws(Errno) { try checked { cglibc_syncfs(descriptor) } }
+
   /// ftruncate(2).
   public func resize(to size: Int64) throws(Errno) { try checked { ftruncate(descriptor, Int(size)) } }
 

@@ -1,6 +1,7 @@
 import Glibc
 import MirrorPlatform
 import MirrorStore
+import Synchronization
 import Testing
 
 @testable import MirrorCache
@@ -60,6 +61,64 @@ struct RecoveryTests {
       await cache.close()
       #expect(try test.inspector.verify(test.source()).damaged == [])
     }
+  }
+
+  @Test func `an end is clean only once the disk has written the copies that rows tell of`() async throws {
+    let cache = try test.open { _ in false }
+    let path = try cache.store(small, pattern(1000)).path
+    await cache.close()
+    // As after a power cut: the row is there, the bytes are not, and the file's time has not changed.
+    let time = try FileSystem.attributes(path).modifiedNanoseconds
+    try flipByte(of: path, at: 5)
+    let stamp = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
+    #expect(utimensat(AT_FDCWD, path, [stamp, stamp], 0) == 0)
+    let again = try test.open()
+    #expect(await again.blob(small, 1000)?.content == nil)
+    await again.close()
+  }
+
+  @Test func `what is on disk already is not synchronised again`() async throws {
+    let calls = Mutex(0)
+    func open() throws -> Cache {
+      try test.open { _ in
+        calls.withLock { $0 += 1 }
+        return true
+      }
+    }
+    var cache = try open()
+    try cache.store(small, pattern(1000))
+    await cache.close()
+    #expect(calls.withLock { $0 } == 1)
+    cache = try open()
+    #expect(await cache.blob(small, 1000)?.content == pattern(1000))
+    await cache.close()
+    #expect(calls.withLock { $0 } == 1)
+  }
+
+  @Test func `rows whose files an unclean end took along are no damage, and are swept`() async throws {
+    let files = try await prepare(clean: false)
+    // Killed between the deletion of a file and that of its row.
+    try FileSystem.removeFile(files.small)
+    #expect(try test.inspector.verify(test.source()).damaged == [])
+    let cache = try test.open()
+    #expect(try test.inspector.verify(test.source()).damaged == [])
+    while cache.usage().objects == 2 { await cache.settleSweep() }
+    #expect(cache.usage().bytes == Int64(largeSize))
+    await cache.catalogue.flush()
+    #expect(try test.inspector.objects(of: test.source()).map(\.key) == [large])
+    await cache.close()
+    // Once swept, a file that is missing was taken by somebody else.
+    try FileSystem.removeFile(files.large)
+    let found = try test.inspector.verify(test.source()).damaged.map(\.kind)
+    #expect(found == [.missing])
+  }
+
+  @Test func `a repair takes away the rows that an unclean end left, and calls them no damage`() async throws {
+    let files = try await prepare(clean: false)
+    try FileSystem.removeFile(files.small)
+    let found = try test.inspector.verify(test.source(), repair: true)
+    #expect(found.damaged == [] && found.dropped == 0)
+    #expect(try test.inspector.objects(of: test.source()).map(\.key) == [large])
   }
 
   @Test func `what was not flushed is lost without harm`() async throws {

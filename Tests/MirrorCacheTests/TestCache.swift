@@ -28,11 +28,14 @@ final class TestCache: Sendable {
       minimumFree: minimumFree)
   }
 
-  func open(limit: Int64? = nil) throws(CacheError) -> Cache {
+  func open(
+    limit: Int64? = nil, synchronize: @escaping @Sendable (String) -> Bool = { _ in true }
+  ) throws(CacheError) -> Cache {
     clock.advance(.seconds(1))
     var configuration = configuration
     if let limit { configuration.limit = limit }
-    return try Cache.open(configuration, clock: clock, log: .none) { self.free.withLock { $0 } }
+    return try Cache.open(
+      configuration, clock: clock, log: .none, free: { self.free.withLock { $0 } }, synchronize: synchronize)
   }
 
   func setFree(_ bytes: Int64?) { free.withLock { $0 = bytes } }

@@ -27,7 +27,7 @@ final class MirrorFixture: Sendable {
     cache = try Cache.open(
       CacheConfiguration(
         root: directory.path + "/cache", endpoint: "http://test", bucket: "b", prefix: ObjectKey(""), limit: limit,
-        minimumFree: 0), clock: clock, log: .none)
+        minimumFree: 0), clock: clock, log: .none, free: { nil }, synchronize: { _ in true })
     mirror = BucketMirror(
       configuration: MirrorConfiguration(rules: rules, partSize: partSize), store: origin ?? store, cache: cache,
       ledger: ledger ?? Ledger(clock: clock), clock: clock, log: log, sleep: sleep)
