@@ -19,6 +19,7 @@ as_root() {
 build_packages=(libfuse3-dev fuse3 libcurl4-openssl-dev libssl-dev libxml2-dev libsqlite3-dev libxxhash-dev pkg-config)
 server_packages=(python3 python3-venv util-linux procps)
 test_packages=("${server_packages[@]}" strace mandoc)
+proof_packages=(python3 util-linux e2fsprogs xfsprogs)
 bench_packages=(nginx-light libnginx-mod-http-echo openssl util-linux)
 
 # Installs those of the named Debian packages that are missing.

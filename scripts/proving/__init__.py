@@ -1,0 +1,1 @@
+"""What the long proofs share: a bucket whose every version is known, a server for it, mounts, and readers that check."""
