@@ -80,5 +80,8 @@ public struct SpendingFile: Sendable {
     try file.write(bytes, at: 0)
     try file.synchronize()
     try FileSystem.rename(temporary, to: path)
+    // A name is on disk once its directory is: a power cut would bring the older file back.
+    guard let directory = FileSystem.parent(of: path) else { return }
+    try File.open(directory, .read).synchronize()
   }
 }
