@@ -109,16 +109,17 @@ class Mirror:
 
     def kill(self, group):
         """SIGKILL: of the process that serves, or of all that belong to it, its whole group at once."""
-        for pid in processes_of(self.point):
-            try:
-                if group:
-                    os.killpg(os.getpgid(pid), signal.SIGKILL)
-                else:
-                    os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         end = time.monotonic() + 10
-        while processes_of(self.point) and time.monotonic() < end:
+        # One that has not left the launcher yet is found a moment later.
+        while (found := processes_of(self.point)) and time.monotonic() < end:
+            for pid in found:
+                try:
+                    if group:
+                        os.killpg(os.getpgid(pid), signal.SIGKILL)
+                    else:
+                        os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
             self.launcher.poll()
             time.sleep(0.002)
         if self.launcher:

@@ -68,7 +68,7 @@ class Remounted:
         threads.repeat(lambda: reader.whole(random.choice(soak.keys)), 0.05)
         threads.repeat(reader.walk, 5)
         threads.stop.wait(30)
-        if not threads.join():
+        if not threads.join(120):
             soak.findings.tell_error("a reader of the second mount hangs")
         try:
             self.mirror.unmount()
