@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -73,6 +74,19 @@ void cglibc_report_crashes(void) {
   action.sa_handler = crashed;
   action.sa_flags = SA_RESETHAND;
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+}
+
+void cglibc_keep_capabilities(uint64_t kept) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, sets) != 0) return;
+  for (int half = 0; half < _LINUX_CAPABILITY_U32S_3; half++) {
+    uint32_t mask = (uint32_t)(kept >> 32 * half);
+    sets[half].permitted &= mask;
+    sets[half].effective &= mask;
+    sets[half].inheritable &= mask;
+  }
+  (void)syscall(SYS_capset, &header, sets);
 }
 
 static int local_address(const char *path, struct sockaddr_un *address) {

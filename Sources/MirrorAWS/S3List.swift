@@ -41,6 +41,9 @@ extension S3Store {
           return try await list(request)
         }
       }
+      guard page.advances(on: request) else {
+        throw question.malformed("the page leads back to where it began, so the listing would never end", head)
+      }
       if reader.isEncoded { traits.contradict(.encodedKeys) } else if !page.objects.isEmpty { note(.encodedKeys) }
       if !page.isInOrder { note(.order) }
       classes.learn(page.objects)
@@ -59,6 +62,15 @@ extension S3Store {
       if error.isOriginFailure || error.code == .cancelled { throw error }
       return object
     }
+  }
+}
+
+extension ListPage {
+  /// Whether the next page would be another one: a server that goes round in a circle is asked, and paid, for ever.
+  fileprivate func advances(on request: ListRequest) -> Bool {
+    if let next, next == request.continuation { return false }
+    guard let after = request.startAfter, request.continuation == nil, next != nil else { return true }
+    return objects.allSatisfy { $0.key > after }
   }
 }
 

@@ -13,6 +13,8 @@ protocol XMLConsumer: AnyObject {
 @safe final class XMLReader {
   private static let depthCap: Int32 = 32
   private static let textCap = 64 << 10
+  /// A page of a thousand keys of 1,024 bytes, each of them escaped, takes less than a sixth of it.
+  private static let lengthCap = 32 << 20
 
   /// Owns this reader, or outlives it.
   private unowned let consumer: any XMLConsumer
@@ -20,6 +22,7 @@ protocol XMLConsumer: AnyObject {
   private var names: [(place: UInt, name: String)] = []
   private var parser: OpaquePointer?
   private var depth = 0
+  private var length = 0
   private var text: [UInt8] = []
 
   init(_ consumer: any XMLConsumer) {
@@ -33,7 +36,8 @@ protocol XMLConsumer: AnyObject {
 
   /// False when the document is no XML, or not of the kind an answer may be.
   func feed(_ bytes: RawSpan) -> Bool {
-    guard let parser = unsafe parser else { return false }
+    length += bytes.byteCount
+    guard let parser = unsafe parser, length <= Self.lengthCap else { return false }
     return unsafe bytes.withUnsafeBytes { unsafe cxml_feed(parser, $0.baseAddress, $0.count) == 1 }
   }
 
@@ -41,7 +45,7 @@ protocol XMLConsumer: AnyObject {
 
   /// Whether the document was complete.
   func finish() -> Bool {
-    guard let parser = unsafe parser else { return false }
+    guard let parser = unsafe parser, length <= Self.lengthCap else { return false }
     return unsafe cxml_finish(parser) == 1
   }
 

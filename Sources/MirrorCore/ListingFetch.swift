@@ -29,8 +29,15 @@ extension BucketMirror {
         ListRequest(
           prefix: ObjectKey(state.namespace.directories[directory].key), delimited: state.large.contains(directory))
       }, of: directory)
+    var places: Set<String> = []
     while true {
       let (page, ahead) = try await receive(asked, of: directory)
+      if let place = page.next, !places.insert(place).inserted {
+        ahead?.answer.cancel()
+        throw StoreError(
+          .malformedResponse, operation: "ListObjectsV2", subject: "\(asked.request.prefix)",
+          message: "the server's pages go round in a circle")
+      }
       if scan.isOrdered, traits.lacks(.order) {
         // It came to light just now: pages before this one told less than they seemed to.
         scan = ListingScan(base: directory, coversBase: true, since: since, isOrdered: false)

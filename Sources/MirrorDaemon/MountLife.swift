@@ -85,6 +85,7 @@ public final class MountLife: Sendable {
 
   private func prepareProcess() {
     TerminationSignals.block()
+    ThisProcess.keepPrivilegesOfMounting()
     ThisProcess.boundHeaps()
     ThisProcess.forbidCoreDumps()
     ThisProcess.reportCrashes()

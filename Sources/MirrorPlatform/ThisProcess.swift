@@ -74,10 +74,19 @@ public enum ThisProcess {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// No core file: it would hold credentials.
+  /// No core file: it would hold credentials. Where the kernel hands cores to a program whatever the limit says, they
+  /// hold no memory (core(5)).
   public static func forbidCoreDumps() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    try? File.append(to: "/proc/self/coredump_filter").writeSequential(Array("0".utf8))
+  }
+
+  /// Lets go of all of root's capabilities(7) but for mounting, unmounting and backing files (CAP_SYS_ADMIN), for files
+  /// and caches of others (CAP_DAC_*), and for the signals of callers (CAP_SYS_PTRACE); only while there is one thread.
+  public static func keepPrivilegesOfMounting() {
+    let kept = [CAP_SYS_ADMIN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE]
+    cglibc_keep_capabilities(kept.reduce(0) { $0 | 1 << UInt64($1) })
   }
 
   /// Keeps memory small however many threads allocate (mallopt(3)).

@@ -158,6 +158,7 @@ struct RecoveryTests {
     await cache.close()
   }
 
+  // A095
   @Test(arguments: [true, false])
   func `a flipped byte is never served`(clean: Bool) async throws {
     let files = try await prepare(clean: clean)
@@ -208,6 +209,7 @@ struct RecoveryTests {
     await cache.close()
   }
 
+  // A094
   @Test(arguments: [true, false])
   func `a hole of the same length is never served`(clean: Bool) async throws {
     let files = try await prepare(clean: clean)

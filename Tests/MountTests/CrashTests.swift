@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(3)), .enabled(if: Machine.canMount))
 struct CrashTests {
+  // A093
   @Test func `kill -9 in the middle of cold reads leaves nothing wrong in the cache`() async throws {
     let server = try FakeS3()
     // Of the first, S3 tells a checksum; of the others nothing proves the bytes but our own digests.

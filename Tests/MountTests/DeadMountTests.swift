@@ -81,7 +81,7 @@ struct DeadMountTests {
     #expect(try await stage.mount.text("d/f") == "x")
   }
 
-  // A084
+  // A084, A096
   @Test func `one cache has one owner, and the one that is refused names it`() async throws {
     let server = try FakeS3()
     server.put("d/f", "x")

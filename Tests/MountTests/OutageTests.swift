@@ -36,7 +36,7 @@ struct OutageTests {
     return sums.output
   }
 
-  // A070
+  // A070, A072
   @Test(arguments: Outage.allCases)
   func `what is cached outlives the outage, untouched`(outage: Outage) async throws {
     let server = try FakeS3()

@@ -46,6 +46,7 @@ struct StallTests {
     #expect(cost.total >= 90)
   }
 
+  // A067
   @Test(arguments: ["read", "lookup"])
   func `SIGKILL frees who waits for a silent origin`(what: String) async throws {
     let server = try FakeS3()
@@ -103,6 +104,7 @@ struct StallTests {
     #expect(longest > 1.9, "nobody had to wait: \(longest)")
   }
 
+  // A068
   @Test func `two hundred stalled readers do not hold up one of a cached file`() async throws {
     let server = try FakeS3()
     server.put("d/cached", content(1 << 20, 1))

@@ -1,6 +1,7 @@
 // GNU-only calls that Swift cannot see: _GNU_SOURCE must stay out of any header Swift imports.
 #ifndef CGLIBC_H
 #define CGLIBC_H
+#include <linux/capability.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,8 @@ int cglibc_spawn_session(const char *path, char *const argv[], int report);
 int cglibc_spawn_reading(char *const argv[], int output);
 /// Makes a crash leave one line on standard error before the default action of its signal.
 void cglibc_report_crashes(void);
+/// Lets go of all capabilities(7) of this thread but those whose bit is set.
+void cglibc_keep_capabilities(uint64_t kept);
 /// pthread_setname_np(3) of the calling thread.
 void cglibc_name_thread(const char *name);
 /// setpriority(2) of the calling thread alone: it gives way to others.
