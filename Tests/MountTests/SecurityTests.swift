@@ -28,11 +28,11 @@ struct SecurityTests {
     _ = try await mount.command(["cache", "export", "--cache-dir", mount.cache, outside.file("export")])
     let home = try #require(FileSystem.parent(of: mount.cache))
     let found = try await run([
-      "find", home, outside.path, "-path", mount.point, "-prune", "-o", "-type", "f", "-print",
+      "find", home, outside.path, "-path", mount.point, "-prune", "-o", "-type", "f", "-print0",
     ])
     let own = try Regex(
       "cache/(CACHEDIR\\.TAG|log/[^/]+|[^/]+/(source|lock|catalogue\\.sqlite(-wal|-shm)?|blobs/[0-9a-f]{2}/[0-9a-f]+))")
-    for path in found.output.split(separator: "\n") {
+    for path in found.output.split(separator: "\0") {
       let isExported = path.hasPrefix(outside.file("export") + "/")
       let name = path.dropFirst(home.count + 1)
       #expect(isExported || (try? own.wholeMatch(in: String(name))) != nil, "\(path)")
