@@ -124,6 +124,8 @@ extension Blob {
   var needsSync: Bool {
     geometry.size > Self.synchronised && state.withLock { $0.isUnsaved && $0.unproven == 0 && $0.bytes > 0 }
   }
+  /// Nothing is in it that its end has yet to prove.
+  var isProven: Bool { state.withLock { $0.unproven == 0 } }
   var hasUnsaved: Bool { state.withLock { $0.isUnsaved && $0.unproven == 0 && !$0.isGone } }
 
   /// What the catalogue was told of it is lost.

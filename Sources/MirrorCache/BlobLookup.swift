@@ -14,6 +14,9 @@ extension CatalogueSession {
         return blob
       }
     }
+    if let blob = shelf.unwritten(key), blob.revision.sameBytes(as: revision), blob.isProven, blob.handOut() {
+      return blob
+    }
     // While the disk takes no rows, the copies made since are known to memory only.
     guard isBehind else { return nil }
     return shelf.allLoaded.first { $0.key == key && $0.revision.sameBytes(as: revision) && $0.handOut() }

@@ -28,6 +28,8 @@ final class BlobShelf: Sendable {
   private let nextID: Atomic<Int64>
   private let lastUse: Atomic<Int64>
   private let loadedBlobs = Mutex<(blobs: [Int64: Loaded], sweepAt: Int)>(([:], 1024))
+  /// Copies whose first row is not written yet, the last one made of each key.
+  private let unwritten = Mutex<[ObjectKey: Loaded]>([:])
 
   init(
     path: String, _ opened: OpenCatalogue, budget: Budget, seed: Seed?, clock: any Clock, log: Log,
@@ -105,6 +107,19 @@ final class BlobShelf: Sendable {
       state.blobs = state.blobs.filter { $0.value.blob != nil }
       state.sweepAt = max(1024, state.blobs.count * 2)
     }
+  }
+
+  /// Until its row is written a new copy is found by this alone: of a large one that takes until the disk has its bytes.
+  func addUnwritten(_ blob: Blob) {
+    unwritten.withLock { blobs in
+      // Those that went before they had a row.
+      if blobs.count >= 1024, blobs.count.nonzeroBitCount == 1 { blobs = blobs.filter { $0.value.blob != nil } }
+      blobs[blob.key] = Loaded(blob: blob)
+    }
+  }
+  func unwritten(_ key: ObjectKey) -> Blob? { unwritten.withLock { $0[key]?.blob } }
+  func noteWritten(_ blob: Blob) {
+    unwritten.withLock { if $0[blob.key]?.blob === blob { $0[blob.key] = nil } }
   }
 
   func loaded(_ id: Int64) -> Blob? { loadedBlobs.withLock { $0.blobs[id]?.blob } }

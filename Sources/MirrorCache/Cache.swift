@@ -77,6 +77,7 @@ public final class Cache: Sendable {
     let blob = Blob(new: id, key, metadata, shelf: shelf)
     shelf.budget.addObject()
     shelf.add(blob)
+    shelf.addUnwritten(blob)
     shelf.thread.post(.save(blob), within: CatalogueSession.patience)
     return blob
   }

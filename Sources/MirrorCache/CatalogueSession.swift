@@ -172,7 +172,9 @@ final class CatalogueSession: @unchecked Sendable {
   private func perform(_ change: CatalogueWrite, on store: CatalogueStore) throws(SQLiteError) {
     switch change {
     case .change(let change): try learn(change, store)
-    case .row(let blob, let row): if !blob.isGone { try store.put(row) }
+    case .row(let blob, let row):
+      if !blob.isGone { try store.put(row) }
+      shelf.noteWritten(blob)
     case .used(let id, let time): try store.use(id, time)
     case .removeBlob(let id): try store.removeBlob(id)
     case .swept: try store.setMeta(.swept, shelf.era)

@@ -1,3 +1,4 @@
+import Dispatch
 import MirrorPlatform
 import MirrorStore
 import Testing
@@ -29,6 +30,22 @@ struct BlobTests {
     #expect(blob.content == bytes)
     #expect(!blob.isReadable(0..<Int64(size + 1)))
     #expect(await cache.blob(ObjectKey("f"), size) === blob)
+    await cache.close()
+  }
+
+  @Test func `a copy is found by whoever asks next, though the disk has not told of it yet`() async throws {
+    let size = 9 << 20
+    let disk = DispatchSemaphore(value: 0)
+    cache.shelf.syncer.submit { disk.wait() }
+    let blob = try make(size)
+    blob.retain()
+    #expect(try blob.write(pattern(block), at: 0) == Int64(block))
+    blob.release()
+    #expect(await cache.blob(ObjectKey("f"), size) === blob)
+    blob.expectProof()
+    #expect(await cache.blob(ObjectKey("f"), size) == nil)
+    blob.proven()
+    disk.signal()
     await cache.close()
   }
 
