@@ -52,6 +52,8 @@ int cfuse_unmount(const char *path, int lazy) {
   return umount2(path, lazy ? MNT_DETACH | UMOUNT_NOFOLLOW : UMOUNT_NOFOLLOW);
 }
 
+int cfuse_abort(const char *path) { return umount2(path, MNT_FORCE | UMOUNT_NOFOLLOW); }
+
 struct cfuse_doorbell {
   pthread_mutex_t lock;
   pthread_cond_t rung;

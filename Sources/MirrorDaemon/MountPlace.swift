@@ -15,6 +15,9 @@ struct MountPlace: Sendable {
     if DeadMount.isDead(asked) {
       do throws(MountError) { try DeadMount.detach(asked) } catch { throw CommandFailure(error) }
       warnings.append("\(asked) was a mount whose process had died; it has been detached")
+    } else if RunningMounts.isOrphaned(asked) {
+      do throws(MountError) { try DeadMount.abort(asked) } catch { throw CommandFailure(error) }
+      warnings.append("\(asked) was a mount whose process had died without an end; it has been ended and detached")
     }
     do throws(Errno) {
       mountPoint = try FileSystem.resolve(asked)

@@ -99,6 +99,20 @@ public enum RunningMounts {
     return sockets
   }
 
+  /// Nobody serves it any more, and the kernel does not know: its process has ended (one thread may be left), and the
+  /// mount does not answer. What only takes long is none.
+  static func isOrphaned(_ mountPoint: String) -> Bool {
+    guard DeadMount.isMounted(mountPoint) else { return false }
+    let sockets = RuntimeDirectory.searched().filter { (try? RuntimeDirectory.isPrivate($0)) == true }
+      .map { RuntimeDirectory.path(in: $0, mountPoint) }.filter { (try? FileSystem.attributes($0)) != nil }
+    // Without a socket nothing is known of its process.
+    guard !sockets.isEmpty else { return false }
+    let isServed = sockets.contains { socket in
+      ControlClient.process(at: socket).map { Processes.isRunning($0) } ?? !ControlClient.isAbandoned(socket)
+    }
+    return !isServed && DeadMount.isSilent(mountPoint)
+  }
+
   static func unreachable(_ mountPoint: String, _ error: Errno? = nil) -> CommandFailure {
     if DeadMount.isDead(mountPoint) {
       return CommandFailure(

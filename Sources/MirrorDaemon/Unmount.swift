@@ -6,6 +6,10 @@ public enum Unmount {
   /// Returns what there is to say about it. Throws 8 where nothing is mounted, 1 where it is in use.
   public static func end(_ path: String, lazy: Bool) throws(CommandFailure) -> String? {
     let mount = try RunningMounts.at(path)
+    if RunningMounts.isOrphaned(mount.mountPoint) {
+      do throws(MountError) { try DeadMount.abort(mount.mountPoint) } catch { throw CommandFailure(error) }
+      return nil
+    }
     guard let socket = mount.socket else { return try detach(mount.mountPoint, lazy: lazy) }
     let attendance: ControlClient.Attendance
     do throws(Errno) { attendance = try ControlClient.Attendance(.attend, at: socket) } catch {

@@ -15,6 +15,9 @@ enum Unmounting {
     }
   }
 
+  /// umount2(2) MNT_FORCE, which ends the connection first, whether the mount then goes or not. For root only.
+  static func abort(_ path: String) { _ = unsafe cfuse_abort(path) }
+
   private static func unmountByHelper(_ path: String, lazy: Bool) throws(MountError) {
     guard let helper = MountPoint.helper() else { throw MountError(.helperMissing, path: path) }
     let arguments = [helper, "-u", "-q"] + (lazy ? ["-z"] : []) + ["--", path]

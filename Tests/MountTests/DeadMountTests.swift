@@ -56,6 +56,57 @@ struct DeadMountTests {
     #expect(try await stage.mount.command(["unmount", stage.mount.point]).status == 8)
   }
 
+  /// Kills the daemon while its connection to the kernel is held open elsewhere, as by a thread of its own that waits
+  /// for a lock in the kernel: the kernel does not know that nobody answers. `body` runs meanwhile.
+  private func orphaned(_ mount: MountFixture, _ body: @Sendable () async throws -> Void) async throws {
+    let directory = try TemporaryDirectory("orphan")
+    let script = """
+      import ctypes, os, sys, time
+      process, ready, end = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+      libc = ctypes.CDLL(None, use_errno=True)
+      handle = os.pidfd_open(process)
+      for name in os.listdir(f"/proc/{process}/fd"):
+        if os.readlink(f"/proc/{process}/fd/{name}") == "/dev/fuse":
+          assert libc.syscall(438, handle, int(name), 0) >= 0
+      os.kill(process, 9)
+      open(ready, "w").close()
+      deadline = time.monotonic() + 60
+      while not os.path.exists(end) and time.monotonic() < deadline: time.sleep(0.01)
+      """
+    let daemon = try #require(mount.daemon)
+    let (ready, end) = (directory.file("ready"), directory.file("end"))
+    async let holder = python(script, "\(daemon)", ready, end)
+    #expect(await eventually { (try? FileSystem.attributes(ready)) != nil })
+    do { try await body() } catch {
+      try FileSystem.write([], to: end, mode: 0o600)
+      throw error
+    }
+    try FileSystem.write([], to: end, mode: 0o600)
+    _ = try await holder
+  }
+
+  @Test(.enabled(if: getuid() == 0)) func `a mount that nobody answers is taken over, and unmounted`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted("--freshness", "1h")
+    #expect(try await stage.mount.text("d/f") == "x")
+    try await orphaned(stage.mount) {
+      let started = ContinuousClock.now
+      let result = try await again(stage.mount)
+      #expect(result.succeeded, "\(result)")
+      #expect(ContinuousClock.now - started < .seconds(8))
+      #expect(try stack(stage.mount.point) == 1)
+      #expect(try await stage.mount.text("d/f") == "x")
+    }
+    try await orphaned(stage.mount) {
+      let started = ContinuousClock.now
+      let result = try await stage.mount.command(["unmount", stage.mount.point])
+      #expect(result.succeeded, "\(result)")
+      #expect(ContinuousClock.now - started < .seconds(8))
+      #expect(try stack(stage.mount.point) == 0)
+    }
+  }
+
   // A084: a mount that waits for its origin is slow, not dead.
   @Test(arguments: [ServerMode.ok, .blackhole])
   func `a live mount is refused, and goes on`(mode: ServerMode) async throws {

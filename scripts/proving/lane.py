@@ -74,7 +74,8 @@ class Lane:
     def mount(self, phase, *more):
         if self.random.random() < 0.4:
             self.mirror.detach()
-        self.mirror.start(*self.options(phase), *more, foreground=self.random.random() < 0.6)
+        self.chosen = [*self.options(phase), *more]
+        self.mirror.start(*self.chosen, foreground=self.random.random() < 0.6)
 
     def reader(self, window=LIFETIME + SLACK):
         return Reader(self.mirror, self.origin, self.findings, window)
@@ -141,6 +142,7 @@ class Lane:
         """One life of the mount process, from its start to what ends it."""
         self.mount(phase)
         reader, threads, command = self.reader(), Threads(), None
+        before = len(self.findings.errors)
         if phase == "unmount":
             reader.allowed = DEATH | {errno.ENOENT}
         if phase == "start":
@@ -155,9 +157,14 @@ class Lane:
             else:
                 time.sleep(self.moment(phase))
         self.end(phase, reader, threads, command)
+        if len(self.findings.errors) > before:
+            # The first of them tells what the mount said of it.
+            self.findings.errors[before] += "; in %s, with %s: ...%s" % (phase, " ".join(self.chosen), self.mirror.said(900))
 
     def end(self, phase, reader, threads, command=None):
         killed_at = time.monotonic()
+        # ENOTCONN mostly, and EIO for a page that the kernel was just waiting for.
+        reader.is_dying = True
         self.mirror.kill(group=self.random.random() < 0.5)
         self.kills += 1
         self.by_phase[phase] = self.by_phase.get(phase, 0) + 1

@@ -114,6 +114,8 @@ void cfuse_set_log(void (*call)(int level, const char *text));
 
 /// umount2(2), never following a link, with MNT_DETACH when lazy. 0 or -1.
 int cfuse_unmount(const char *path, int lazy);
+/// umount2(2) with MNT_FORCE: ends the connection, so that all requests are answered ENOTCONN.
+int cfuse_abort(const char *path);
 
 /// Wakes one waiting thread; rings are remembered, and several count as one.
 struct cfuse_doorbell;
