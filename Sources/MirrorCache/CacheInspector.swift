@@ -151,18 +151,19 @@ public struct CacheInspector: Sendable {
 }
 
 extension CacheInspector {
-  /// Runs a question on a source's catalogue; nil when there is none yet.
+  /// Runs a question on a source's catalogue; nil when there is none yet, or one whose maker died before its first word.
   func reading<Answer>(
     _ source: CachedSource, _ question: (CatalogueStore) throws(SQLiteError) -> Answer
   ) throws(CacheError) -> Answer? {
     let path = source.files.catalogue
     guard (try? FileSystem.attributes(path)) != nil else { return nil }
     do throws(SQLiteError) {
-      return try question(try Self.open(path))
+      guard let store = try Self.open(path) else { return nil }
+      return try question(store)
     } catch { throw CacheError(error, path: path) }
   }
 
-  private static func open(_ path: String) throws(SQLiteError) -> CatalogueStore {
+  private static func open(_ path: String) throws(SQLiteError) -> CatalogueStore? {
     do throws(SQLiteError) { return try open(path, .readOnly) } catch {
       // On a read-only file system SQLite can't make the files that readers share.
       guard error.isReadOnlyDirectory else { throw error }
@@ -170,8 +171,10 @@ extension CacheInspector {
     }
   }
 
-  private static func open(_ path: String, _ mode: Connection.Mode) throws(SQLiteError) -> CatalogueStore {
-    let store = CatalogueStore(try Connection(path, mode))
+  private static func open(_ path: String, _ mode: Connection.Mode) throws(SQLiteError) -> CatalogueStore? {
+    let connection = try Connection(path, mode)
+    guard try !OpenCatalogue.isEmpty(connection) else { return nil }
+    let store = CatalogueStore(connection)
     guard let version = try store.meta(.version), version <= Schema.version else {
       throw SQLiteError(code: 1, message: "a newer release wrote it")
     }

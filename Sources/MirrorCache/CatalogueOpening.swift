@@ -74,7 +74,8 @@ extension OpenCatalogue {
     return try begin(store, clock: clock)
   }
 
-  private static func isEmpty(_ connection: Connection) throws(SQLiteError) -> Bool {
+  /// It has no tables yet.
+  static func isEmpty(_ connection: Connection) throws(SQLiteError) -> Bool {
     let query = try connection.prepare("SELECT COUNT(*) FROM sqlite_schema")
     guard try query.step() else { return true }
     defer { query.reset() }

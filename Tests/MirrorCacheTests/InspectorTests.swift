@@ -120,6 +120,17 @@ struct InspectorTests {
     await cache.close()
   }
 
+  @Test func `a catalogue whose maker died before its first word is none yet`() async throws {
+    let cache = try await fill()
+    await cache.close()
+    let source = try test.source()
+    #expect(truncate(source.directory + "/catalogue.sqlite", 0) == 0)
+    let found = try inspector.verify(source)
+    #expect(found.objects == 0 && found.damaged == [])
+    #expect(try inspector.objects(of: source) == [])
+    #expect(try inspector.verify(source, repair: true).dropped == 0)
+  }
+
   @Test func `verify can be ended and looks only under its prefix`() async throws {
     let cache = try await fill()
     await cache.close()
