@@ -80,9 +80,8 @@ class Load:
             time.sleep(2)
             used, status = disk_bytes(self.mirror.cache), self.mirror.status()
             self.most = max(self.most, used)
-            # What programs use can't go; each such copy is at most the largest file.
-            in_use = status["cache"]["pinned"] * 56 * KIB
-            self.over = max(self.over, used - self.limit - in_use)
+            # What the readers read at this moment can't go.
+            self.over = max(self.over, used - self.limit - READERS * 56 * KIB)
             if passed > told:
                 told += 60
                 print("%5.0f s: on disk %.1f of %.1f MiB, %d in use, %d objects" % (
