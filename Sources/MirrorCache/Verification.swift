@@ -82,7 +82,7 @@ extension CacheInspector {
           if !progress(result) { return }
         }
       }
-      result.damaged += try stillMissing(missing, in: store)
+      result.damaged += try stillMissing(missing, of: source, in: store)
     }
     if repair { try mend(broken, lost, of: source, &result) }
     return result
@@ -107,11 +107,13 @@ extension CacheInspector {
   }
 
   /// An owner at work deletes files first and has their rows deleted soon after: only what stays missing is damage.
+  /// One that has died since deletes no rows any more, and what it left is no damage.
   private func stillMissing(
-    _ missing: [(id: Int64, damage: [CacheDamage])], in store: CatalogueStore
+    _ missing: [(id: Int64, damage: [CacheDamage])], of source: CachedSource, in store: CatalogueStore
   ) throws(SQLiteError) -> [CacheDamage] {
     var left = missing
     for _ in 0..<30 where !left.isEmpty {
+      if source.files.owner == nil, try store.meta(.clean) != 1 { return [] }
       var stay: [(id: Int64, damage: [CacheDamage])] = []
       for copy in left { if try store.row(copy.id) != nil { stay.append(copy) } }
       left = stay

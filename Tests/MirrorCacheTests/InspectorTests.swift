@@ -120,6 +120,18 @@ struct InspectorTests {
     await cache.close()
   }
 
+  @Test func `an owner that dies while its copies are checked leaves no damage`() async throws {
+    let cache = try test.open()
+    let path = try cache.store(ObjectKey("evicted"), pattern(block)).path
+    await cache.catalogue.flush()
+    let source = try test.source()
+    #expect(source.owner != nil)
+    // Evicted, and killed before the row went.
+    try FileSystem.removeFile(path)
+    await cache.abandon()
+    #expect(try inspector.verify(source).damaged == [])
+  }
+
   @Test func `a catalogue whose maker died before its first word is none yet`() async throws {
     let cache = try await fill()
     await cache.close()

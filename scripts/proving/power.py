@@ -194,11 +194,10 @@ def power(goal, count, keep_record):
         print("%s: %s" % (name, ", ".join("%s %d" % item for item in sorted(total[name].items()))))
     for line in (total["wrong"] + total["errors"])[:40]:
         print("  " + line[:600])
-    result = "%d wrong bytes or lost copies, %d errors; %s reads right, %s copies found without the origin, %s cuts " \
-             "left blocks that were never written, of which none was served" % (
-                 len(total["wrong"]), len(total["errors"]), format(total["reads"], ","), format(total["kept"], ","),
-                 total["lost"])
-    result = result.replace(" cuts left blocks", " blocks had got lost")
+    result = "%d wrong bytes or lost copies, %d errors; %s reads right, %s copies found without the origin" % (
+        len(total["wrong"]), len(total["errors"]), format(total["reads"], ","), format(total["kept"], ","))
+    if total["lost"]:
+        result += "; %d blocks had not reached the disk, and none of them was served" % total["lost"]
     if keep_record and total["times"] >= goal and not broken:
         record("power", "A power cut leaves a cache that is right, and loses nothing that the disk had written",
                "the cache's file system is shut down without a flush of its journal, or found as a copy of its image "
