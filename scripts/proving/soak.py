@@ -39,7 +39,8 @@ class SoakReader(Reader):
         return version if version is not None or troubled else None
 
     def is_allowed(self, error):
-        if error.errno == errno.EIO and self.soak.is_troubled():
+        # ESTALE: it is known that the copy is of an older revision, and the next can't be asked for.
+        if error.errno in (errno.EIO, errno.ESTALE) and self.soak.is_troubled():
             self.soak.explained += 1
             return True
         return super().is_allowed(error)
