@@ -48,7 +48,7 @@ public final class BucketMirror: FileTree {
     /// Content in use or on its way: of current revisions by name, of older ones by the node that uses them.
     var files: [FileID: MirroredFile] = [:]
     var superseded: [UInt32: MirroredFile] = [:]
-    var handles: [UInt64: Int] = [:]
+    var handles: [UInt64: OpenDirectory] = [:]
     var lastHandle: UInt64 = 0
     var lastFlight: UInt64 = 0
     /// Directories whose stamps in the catalogue were read.
@@ -86,6 +86,8 @@ public final class BucketMirror: FileTree {
   let cache: Cache
   let ledger: Ledger
   let clock: any Clock
+  /// Both clocks when it was made.
+  private let started: (now: Instant, wall: WallTime)
   let log: Log
   let planner: ValidationPlanner
   let state: Mutex<State>
@@ -95,26 +97,32 @@ public final class BucketMirror: FileTree {
   let traits: ServerTraits
   /// Between what is fetched ahead.
   let sleep: @Sendable (Duration) async -> Void
+  /// While somebody waits: for an answer, for room, for the origin to come back. Ends when its task is cancelled.
+  let pause: @Sendable (Duration) async -> Void
 
   /// `store` retries by itself; the cache stays its owner's to close.
   public init(
     configuration: MirrorConfiguration, store: any ObjectStore, cache: Cache, ledger: Ledger,
     traits: ServerTraits = ServerTraits(), clock: any Clock = SystemClock(), log: Log = .none,
-    sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
+    pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) {
     self.sleep = sleep
+    self.pause = pause
     self.configuration = configuration
     origin = store
-    self.store = OriginBreaker(store, forcedOffline: configuration.offline, clock: clock, log: log)
+    self.store = OriginBreaker(
+      store, forcedOffline: configuration.offline, clock: clock, log: log, pause: pause)
     self.cache = cache
     self.ledger = ledger
     planner = ValidationPlanner(prices: configuration.storageClass.map(ledger.prices.ofBucket) ?? ledger.prices)
     self.traits = traits
     self.clock = clock
+    started = (clock.now(), clock.wall())
     self.log = log
     sources = FileSources(
       store: self.store, cache: cache, traits: traits, log: log, clock: clock, partSize: configuration.partSize,
-      isPast: configuration.isPast)
+      isPast: configuration.isPast, pause: pause)
     state = Mutex(
       State(
         namespace: Namespace(prefix: configuration.prefix, rules: configuration.rules, posixUse: configuration.posixUse)
@@ -161,9 +169,11 @@ public final class BucketMirror: FileTree {
   /// Changes the state under its lock, and does afterwards what the change asks for.
   func change<Result: Sendable>(_ body: (inout State, Instant) -> Result) -> Result {
     let clocks = (now: clock.now(), wall: clock.wall())
+    let elapsed = (clocks.now - started.now).nanosecondsClamped / 1_000_000
     let (result, effects, retired) = state.withLock { state in
       state.namespace.effects = Effects()
       state.namespace.effects.clocks = clocks
+      state.namespace.effects.latest = max(clocks.wall, WallTime(milliseconds: started.wall.milliseconds + elapsed))
       let result = body(&state, clocks.now)
       state.moveRetired()
       defer { state.retired = [] }

@@ -37,6 +37,8 @@ struct Effects {
   var hidden: [(ObjectKey, KeyName.HiddenReason)] = []
   /// Both clocks at one moment: turns instants into stamps that outlive the process.
   var clocks = (now: Instant.distantPast, wall: WallTime(milliseconds: 0))
+  /// What the wall clock would show now, had it not been set back since the start: by it stamps are as old as they are.
+  var latest = WallTime(milliseconds: 0)
 
   func wall(_ instant: Instant) -> WallTime {
     if instant == .distantPast { return WallTime(milliseconds: 0) }
@@ -45,8 +47,7 @@ struct Effects {
 
   /// A stamp of the wall clock as an instant; one from the future counts as unknown (design: never fresher).
   func instant(_ wall: WallTime) -> Instant {
-    let age = clocks.wall.milliseconds - wall.milliseconds
-    guard age >= 0, wall.milliseconds > 0 else { return .distantPast }
-    return clocks.now + .milliseconds(-age)
+    guard wall <= clocks.wall, wall.milliseconds > 0 else { return .distantPast }
+    return clocks.now + .milliseconds(wall.milliseconds - latest.milliseconds)
   }
 }

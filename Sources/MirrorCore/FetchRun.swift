@@ -85,7 +85,7 @@ final class FetchRun: ObjectSink {
       if made { return true }
       guard !inUse.isEmpty, pause > 0 else { return false }
       file.owner?.askToForget(inUse)
-      try? await Task.sleep(for: .milliseconds(pause))
+      await file.sources.pause(.milliseconds(pause))
     }
     return false
   }

@@ -13,6 +13,8 @@ final class FileSources: Sendable {
   let partSize: Int64
   let versions: VersionAccess
   let traits: ServerTraits
+  /// While a reader waits for room.
+  let pause: @Sendable (Duration) async -> Void
   /// Answers readers away from the transfer thread.
   let replies = WorkQueue(name: "reply", threads: 2)
 
@@ -21,8 +23,9 @@ final class FileSources: Sendable {
 
   init(
     store: any ObjectStore, cache: Cache, traits: ServerTraits, log: Log, clock: any Clock, partSize: Int64,
-    isPast: Bool = false
+    isPast: Bool = false, pause: @escaping @Sendable (Duration) async -> Void
   ) {
+    self.pause = pause
     self.store = store
     self.cache = cache
     self.traits = traits

@@ -18,14 +18,45 @@ struct ListingFlight {
     let offset: UInt64
     let plus: Bool
     let collector: any DirectoryCollector
+    var handle: UInt64 = 0
+    /// So many slots come last, see `OpenDirectory`; and not before the listing has ended.
+    var skipped = 0
+    var mayEnd = true
+
+    /// Offsets of what comes last begin here.
+    private static let last: UInt64 = 1 << 30
+
+    /// The slot that comes after an offset, and the offset behind it; nil where there is no more so far.
+    func next(_ offset: UInt64, of count: Int) -> (slot: Int, offset: UInt64)? {
+      if offset < Self.last {
+        let slot = max(Int(offset), skipped)
+        if slot < count { return (slot, UInt64(slot + 1)) }
+        guard mayEnd else { return nil }
+      }
+      let slot = Int(clamping: max(offset, Self.last) - Self.last)
+      return slot < skipped ? (slot, Self.last + UInt64(slot + 1)) : nil
+    }
   }
   var openers: [@Sendable (Errno?) -> Void] = []
   /// Readers that have read all that came so far.
   var readers: [Reader] = []
   /// Nothing was known before: names may be shown as they arrive.
   let first: Bool
+  /// Slots of names that were known when it began.
+  var known = 0
   var pages = 0
   var overdue = false
+}
+
+/// A directory that somebody reads.
+struct OpenDirectory {
+  let directory: Int?
+  /// It was opened while its first listing came in. What was known of before that is not vouched for until the listing
+  /// has ended: so many slots, shown last.
+  var skipped = 0
+  var isPartial = false
+  /// What that listing failed with: there is more, and nobody knows what.
+  var failure: Errno?
 }
 
 /// What was served, by where it came from.

@@ -48,7 +48,7 @@ extension BucketMirror {
     return state.withLock { state in
       state.lastHandle += 1
       let directory = state.namespace.directoryIndex(node)
-      state.handles[state.lastHandle] = directory
+      state.handles[state.lastHandle] = state.open(directory)
       let isAsShown = directory.map { state.namespace.noteShown($0, now) } ?? false
       return OpenedDirectory(handle: state.lastHandle, isAsShown: isAsShown)
     }
@@ -59,7 +59,9 @@ extension BucketMirror {
   public func readDirectory(
     _ node: NodeID, handle: UInt64, offset: UInt64, plus: Bool, into collector: any DirectoryCollector
   ) {
-    serve(ListingFlight.Reader(node: node, offset: offset, plus: plus, collector: collector))
+    var reader = ListingFlight.Reader(node: node, offset: offset, plus: plus, collector: collector)
+    reader.handle = handle
+    serve(reader)
   }
 
   /// Shows the names that are known from an offset on; waits for the next page where more are coming.
@@ -67,12 +69,17 @@ extension BucketMirror {
     enum Outcome { case finish([NodeID], Errno?), wait }
     let outcome = change { state, now -> Outcome in
       guard let directory = state.namespace.directoryIndex(reader.node) else { return .finish([], .stale) }
+      let handle = state.handles[reader.handle]
+      let isComing = state.listings[directory]?.first == true
+      var reader = reader
+      reader.skipped = handle?.skipped ?? 0
+      reader.mayEnd = !isComing
       let (added, reachedEnd) = state.namespace.collect(directory, reader, now)
-      if added.isEmpty, reachedEnd, state.listings[directory]?.first == true {
+      if added.isEmpty, reachedEnd, isComing {
         state.listings[directory]?.readers.append(reader)
         return .wait
       }
-      return .finish(added, nil)
+      return .finish(added, added.isEmpty && reachedEnd ? handle?.failure : nil)
     }
     guard case .finish(let added, let error) = outcome else { return }
     if !reader.collector.finish(error), reader.plus { for node in added { forget(node, count: 1) } }
@@ -81,10 +88,11 @@ extension BucketMirror {
   /// The directory's listing, from the catalogue or the origin; the flight is registered already.
   private func list(_ directory: Int) async {
     await load(directory: directory)
+    state.withLock { $0.listings[directory]?.known = $0.namespace.directories[directory].table.count }
     if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return conclude(directory, nil) }
     if store.isLate { losePatience(directory) }
-    let timer = Task { [weak self] in
-      try? await Task.sleep(for: Self.patience)
+    let timer = Task { [weak self, pause] in
+      await pause(Self.patience)
       if !Task.isCancelled { self?.losePatience(directory) }
     }
     defer { timer.cancel() }
@@ -132,7 +140,7 @@ extension BucketMirror {
   }
 
   private func conclude(_ directory: Int, _ error: Errno?) {
-    guard let flight = state.withLock({ $0.listings.removeValue(forKey: directory) }) else { return }
+    guard let flight = state.withLock({ $0.endListing(directory, error) }) else { return }
     // The pages of a long listing leave holes in the heap.
     if flight.pages > 8 { ThisProcess.trimHeap() }
     for opener in flight.openers { opener(error) }
@@ -160,86 +168,21 @@ extension BucketMirror {
 
 extension BucketMirror.State {
   func isListingFresh(_ directory: Int, _ now: Instant) -> Bool { namespace.hasFreshListing(directory, now) }
-}
 
-extension Namespace {
-  func mayServeStaleListing(_ directory: Int, _ now: Instant) -> Bool {
-    guard directories[directory].hasListing else { return false }
-    guard let bound = staleListingBound(directory) else { return true }
-    return now < directories[directory].listed + listingLifetime(directory) + bound
+  fileprivate func open(_ directory: Int?) -> OpenDirectory {
+    guard let directory, let flight = listings[directory], flight.first else {
+      return OpenDirectory(directory: directory)
+    }
+    return OpenDirectory(directory: directory, skipped: flight.known, isPartial: true)
   }
 
-  /// Somebody is about to read a directory. Whether the kernel may show him what it showed the last one: that is as it
-  /// was, and the kernel need not ask for the names in it, which else are better given with it.
-  mutating func noteShown(_ directory: Int, _ now: Instant) -> Bool {
-    let table = directories[directory].table
-    let before = directories[directory].shown
-    if let before, before.version == table.version, before.listed == directories[directory].listed,
-      now < before.at + Self.longestTimeout, hasFreshListing(directory, now),
-      table.entries.allSatisfy({ $0.kind != .file || $0.link != 0 })
-    {
-      return true
+  /// A listing is over; whoever was shown its beginning learns of its failure at its end.
+  fileprivate mutating func endListing(_ directory: Int, _ error: Errno?) -> ListingFlight? {
+    guard let flight = listings.removeValue(forKey: directory) else { return nil }
+    for (handle, open) in handles where open.directory == directory && open.isPartial {
+      handles[handle]?.isPartial = false
+      handles[handle]?.failure = error
     }
-    directories[directory].shown = Directory.Shown(
-      version: table.version, listed: directories[directory].listed, at: now)
-    return false
-  }
-
-  /// Adds names to an answer until it is full; which nodes it counts, and whether there was no more.
-  mutating func collect(
-    _ directory: Int, _ reader: ListingFlight.Reader, _ now: Instant
-  ) -> (added: [NodeID], reachedEnd: Bool) {
-    var added: [NodeID] = []
-    guard reader.plus else {
-      let reachedEnd = collectPlain(directory, reader, &added)
-      return (added, reachedEnd)
-    }
-    var slot = Int(clamping: reader.offset)
-    while slot < directories[directory].table.count {
-      let entry = directories[directory].table[slot]
-      slot += 1
-      guard entry.kind != .none else { continue }
-      // Of a file whose metadata are wanted the kernel asks when somebody looks at it.
-      let isDescribed = !needsDescription(directory, slot - 1) && !needsRecall(directory, slot - 1)
-      let isDirectory = entry.kind == .directory
-      let node =
-        isDirectory ? directories[Int(entry.link)].node : isDescribed ? fileNode(directory, slot - 1) : 0
-      let shown =
-        isDirectory
-        ? directoryEntry(Int(entry.link))
-        : isDescribed ? fileEntry(directory, slot - 1, now: now) : undescribedEntry(directory, slot - 1)
-      let name = directories[directory].table.name(slot - 1)
-      guard reader.collector.add(name: name, entry: shown, offset: UInt64(slot)) else {
-        if isDescribed, !isDirectory, nodes[node].lookups == 0 { dropUnusedNode(directory, slot - 1) }
-        return (added, false)
-      }
-      if isDescribed {
-        nodes.retain(node)
-        added.append(nodes.id(node))
-      } else if added.isEmpty {
-        added.append(.root)
-      }
-    }
-    return (added, true)
-  }
-
-  /// READDIR counts no node; the first stands for all that there is something.
-  private func collectPlain(_ directory: Int, _ reader: ListingFlight.Reader, _ added: inout [NodeID]) -> Bool {
-    let table = directories[directory].table
-    let collector = reader.collector
-    for slot in Int(clamping: reader.offset)..<max(table.count, Int(clamping: reader.offset))
-    where table[slot].kind != .none {
-      let fits = table.withName(slot) { name in
-        collector.add(name: name, plain: plainEntry(directory, slot, name), offset: UInt64(slot + 1))
-      }
-      guard fits else { return false }
-      if added.isEmpty { added.append(.root) }
-    }
-    return true
-  }
-
-  private mutating func dropUnusedNode(_ directory: Int, _ slot: Int) {
-    nodes.remove(directories[directory].table[slot].link)
-    directories[directory].table.update(slot) { $0.link = 0 }
+    return flight
   }
 }

@@ -79,10 +79,10 @@ extension BucketMirror {
   }
 
   private func ask(_ question: Question, _ flight: UInt64) async {
-    let timer = Task { [weak self] in
-      try? await Task.sleep(for: Self.unease)
+    let timer = Task { [weak self, pause] in
+      await pause(Self.unease)
       if !Task.isCancelled { self?.store.doubt("\(question.key)") }
-      try? await Task.sleep(for: Self.patience - Self.unease)
+      await pause(Self.patience - Self.unease)
       if !Task.isCancelled { self?.losePatience(question.id, flight) }
     }
     defer { timer.cancel() }
@@ -161,11 +161,16 @@ extension BucketMirror {
     }
   }
 
-  /// There is no such object; a directory of that name may still exist.
+  /// There is no such object; a directory of that name may still exist. One that took the place of a file is found when
+  /// the absence has had its lifetime: nearly always the file was just deleted, which is to cost one request.
   func missing(_ question: Question, requested: Instant) async throws(StoreError) {
     let wasFile = change { state, _ -> Bool in
+      let directory = question.id.directory
       guard let slot = state.namespace.fileSlot(of: question.id) else { return false }
-      state.namespace.removeFile(question.id.directory, slot)
+      let entry = state.namespace.directories[directory].table[slot]
+      // An answer older than what is held must not undo it.
+      if requested < entry.validated && !entry.isExpired { return true }
+      state.namespace.removeFile(directory, slot)
       return true
     }
     if !wasFile { return try await sample(question, onlyBelow: true) }

@@ -60,6 +60,14 @@ struct Namespace {
   /// There were more than memory is for: the catalogue knows of some that are not in it.
   private(set) var hasForgottenAbsences = false
   private(set) var hidden: [ObjectKey: KeyName.HiddenReason] = [:]
+  /// Files that listings showed under the names of directories: they show when those vanish.
+  private var shadowed: [FileID: Shadowed] = [:]
+
+  private struct Shadowed {
+    let revision: ObjectRevision
+    let storageClass: String?
+    let vouched: Instant
+  }
   private var storageClasses: [String] = ["STANDARD"]
   /// Listings of this endpoint show other ETags than its GETs: they prove presence only.
   var listedTagsDiffer = false
@@ -117,6 +125,8 @@ struct Namespace {
       // The directory wins: its children would else be out of reach.
       let key = key(parent, slot)
       hide(key, .shadowed)
+      shadowed[FileID(parent, slot)] = Shadowed(
+        revision: revision(parent, slot), storageClass: storageClass(entry), vouched: entry.validated)
       removeFile(parent, slot)
     }
     let index = directories.count
@@ -151,6 +161,9 @@ struct Namespace {
     switch entry.kind {
     case .directory:
       hide(key(directory, slot), .shadowed)
+      if listed {
+        shadowed[FileID(directory, slot)] = Shadowed(revision: seen, storageClass: storageClass, vouched: vouched)
+      }
       return .hidden
     case .file where entry.revision.sameBytes(as: revision):
       freshen(directory, slot, revision, vouched: vouched, confirmed: !listed)
@@ -244,8 +257,9 @@ struct Namespace {
     }
   }
 
-  /// A directory without a key below it is gone; its number stays, in case somebody stands in it.
-  mutating func removeDirectory(_ directory: Int) {
+  /// A directory without a key below it is gone; its number stays, in case somebody stands in it. A file that it hid
+  /// shows, if it was seen at or after `since`.
+  mutating func removeDirectory(_ directory: Int, since: Instant? = nil) {
     guard directory != 0 else { return }
     let (parent, slot) = (directories[directory].parent, directories[directory].slotInParent)
     guard directories[parent].table[slot].kind == .directory,
@@ -259,6 +273,13 @@ struct Namespace {
     directories[parent].table.update(slot) { $0.kind = .none }
     effects.changes.append(.directoryRemoved(ObjectKey(directories[directory].key)))
     effects.notices.append(.expire(nodes.id(directories[parent].node), Array(directories[parent].table.name(slot))))
+    guard let file = shadowed.removeValue(forKey: FileID(parent, slot)), let since, file.vouched >= since,
+      file.vouched >= directories[parent].listed
+    else { return }
+    hidden[key(parent, slot)] = nil
+    setFile(
+      parent, directories[parent].table.name(slot), file.revision, storageClass: file.storageClass,
+      vouched: file.vouched, by: .listing)
   }
 
   /// All names of a directory were listed by requests sent at or after `since`: what they did not show is gone.
@@ -266,12 +287,12 @@ struct Namespace {
     for slot in 0..<directories[directory].table.count {
       let entry = directories[directory].table[slot]
       guard entry.kind != .none, entry.validated < since else { continue }
-      if entry.kind == .file { removeFile(directory, slot) } else { removeDirectory(Int(entry.link)) }
+      if entry.kind == .file { removeFile(directory, slot) } else { removeDirectory(Int(entry.link), since: since) }
     }
     directories[directory].listed = max(directories[directory].listed, since)
     directories[directory].hasListing = true
     if emptyMeansGone, directories[directory].table.live == 0 {
-      removeDirectory(directory)
+      removeDirectory(directory, since: .distantPast)
     } else if directories[directory].loaded {
       effects.changes.append(.directory(ObjectKey(directories[directory].key), listed: effects.wall(since)))
     } else {

@@ -153,10 +153,14 @@ extension Namespace {
     }
   }
 
-  /// Absent names below a directory (or all) are unknown again; their number.
+  /// An absent name, or those below a directory (or all), are unknown again; their number.
   mutating func expireAbsences(below key: [UInt8]) -> Int {
-    let below = absent.keys.filter { (directories[$0.directory].key + $0.name).starts(with: key) }
-    for id in below { forgetAbsence(id.directory, id.name[...]) }
-    return below.count
+    let start = key.isEmpty || key.last == 0x2F ? key : key + [0x2F]
+    let meant = absent.keys.filter { id in
+      let absent = directories[id.directory].key + id.name
+      return absent == key || absent.starts(with: start)
+    }
+    for id in meant { forgetAbsence(id.directory, id.name[...]) }
+    return meant.count
   }
 }

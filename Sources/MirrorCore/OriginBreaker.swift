@@ -43,8 +43,14 @@ final class OriginBreaker: ObjectStore {
   private let log: Log
   private let state: Mutex<State>
   private let forcedOffline: Bool
+  /// Between two probes.
+  private let pause: @Sendable (Duration) async -> Void
 
-  init(_ store: any ObjectStore, forcedOffline: Bool, clock: any Clock, log: Log) {
+  init(
+    _ store: any ObjectStore, forcedOffline: Bool, clock: any Clock, log: Log,
+    pause: @escaping @Sendable (Duration) async -> Void
+  ) {
+    self.pause = pause
     self.store = store
     self.clock = clock
     self.log = log
@@ -152,7 +158,7 @@ final class OriginBreaker: ObjectStore {
     var isOpen = isOpen
     var number = 0
     while true {
-      if isOpen { try? await Task.sleep(for: BreakerPolicy.pause(beforeProbe: number)) }
+      if isOpen { await pause(BreakerPolicy.pause(beforeProbe: number)) }
       number += 1
       do throws(StoreError) {
         try await store.probe(deadline: clock.now() + .seconds(5))

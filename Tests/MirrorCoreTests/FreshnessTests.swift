@@ -211,6 +211,33 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `refresh leaves absent names alone that only begin like what it marks`() async throws {
+    let fixture = try MirrorFixture(FreshnessRules(default: .seconds(3600)))
+    fixture.store.put("n", "x")
+    #expect(await fixture.read("n") == "x")
+    #expect(await fixture.errno("nope") == .noEntry)
+    _ = await fixture.mirror.refresh(Array("n".utf8))
+    _ = fixture.store.takeLog()
+    #expect(await fixture.errno("nope") == .noEntry)
+    #expect(fixture.store.takeLog() == [])
+    await fixture.close()
+  }
+
+  @Test func `a clock that is set back after a restart makes nothing younger that was not looked at yet`() async throws
+  {
+    let first = try MirrorFixture()
+    first.store.put("f", "old")
+    #expect(await first.read("f") == "old")
+    await first.close()
+    let again = try MirrorFixture(in: first.directory, memory: first.store, clock: first.clock)
+    again.clock.advance(.seconds(50))
+    again.clock.stepWall(.seconds(-40))
+    again.clock.advance(.seconds(15))
+    again.store.put("f", "new")
+    #expect(await again.read("f") == "new")
+    await again.close()
+  }
+
   @Test func `refresh keeps the age of what it marks`() async throws {
     let fixture = try MirrorFixture()
     fixture.store.put("f", "x")

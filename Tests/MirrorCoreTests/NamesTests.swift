@@ -1,9 +1,11 @@
 // s3mirror(7), NAMES: which key appears under which name.
-import MirrorCore
 import MirrorPlatform
 import MirrorStore
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import MirrorCore
 
 @Suite(.timeLimit(.minutes(1))) struct NamesTests {
   private func tree(_ keys: [String], pageSize: Int = 1000) async throws -> (MirrorFixture, [String]) {
@@ -120,6 +122,65 @@ import Testing
     #expect(count == 200)
     #expect(fixture.store.takeLog().count <= 23)
     await fixture.close()
+  }
+
+  @Test func `a file shows when the directory vanishes that hid it`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("d/e", "file").put("d/e/f", "below")
+    #expect(await fixture.list("d") == .success(["e"]))
+    #expect(await fixture.list("d/e") == .success(["f"]))
+    fixture.store.delete("d/e/f")
+    fixture.clock.advance(.seconds(61))
+    #expect(await fixture.list("d") == .success(["e"]))
+    #expect(await fixture.read("d/e") == "file")
+    #expect(fixture.mirror.hiddenKeys().isEmpty)
+    await fixture.close()
+  }
+
+  @Test func `what was known before a first listing shows once that vouches for it`() async throws {
+    let (fixture, names) = try large()
+    for name in ["k11", "k30", "k58"] { #expect(await fixture.read(name) == name) }
+    fixture.store.delete("k30")
+    fixture.clock.advance(.seconds(61))
+    #expect(await fixture.list("") == .success(names.filter { $0 != "k30" }))
+    await fixture.close()
+  }
+
+  @Test func `a first listing that breaks off ends in an error, for whoever has read its beginning too`() async throws {
+    let (fixture, _) = try large()
+    fixture.store.closeGate()
+    let opened = Task { () -> Result<OpenedDirectory, Errno> in
+      await withCheckedContinuation { continuation in
+        fixture.mirror.openDirectory(.root) { continuation.resume(returning: $0) }
+      }
+    }
+    #expect(await eventually { fixture.store.asked("list") == 1 })
+    fixture.store.stepGate()
+    let handle = try await opened.value.get().handle
+    #expect(await eventually { fixture.store.asked("list") > 1 })
+    let first = await part(fixture, handle, 0)
+    #expect(first.names.count == 10 && first.error == nil)
+    fixture.store.fail(.serverError)
+    fixture.store.openGate()
+    #expect(await eventually { fixture.mirror.state.withLock { $0.listings.isEmpty } })
+    var (offset, error, count) = (first.offset, Errno?.none, 0)
+    while error == nil, count < 20 {
+      let next = await part(fixture, handle, offset)
+      (offset, error, count) = (next.offset, next.error, count + 1)
+      if next.names.isEmpty { break }
+    }
+    #expect(error == .inputOutput)
+    await fixture.close()
+  }
+
+  private func part(_ fixture: MirrorFixture, _ handle: UInt64, _ offset: UInt64) async -> (
+    names: [String], offset: UInt64, error: Errno?
+  ) {
+    let part: Collector = await withCheckedContinuation { continuation in
+      let collector = Collector { continuation.resume(returning: $0) }
+      fixture.mirror.readDirectory(.root, handle: handle, offset: offset, plus: false, into: collector)
+    }
+    return part.state.withLock { $0 }
   }
 
   @Test func `a listing shows what came and what went`() async throws {
