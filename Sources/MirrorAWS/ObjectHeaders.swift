@@ -69,7 +69,7 @@ struct ContentRange: Hashable {
   init?(_ text: String) {
     let numbers = text.dropFirst(6).split(whereSeparator: { $0 == "-" || $0 == "/" }).compactMap { Int64($0) }
     guard text.lowercased().hasPrefix("bytes "), numbers.count == 3, numbers[0] >= 0, numbers[0] <= numbers[1],
-      numbers[1] < numbers[2]
+      numbers[1] < numbers[2], numbers[2] <= HTTPHead.longestBody
     else { return nil }
     (start, end, size) = (numbers[0], numbers[1] + 1, numbers[2])
   }

@@ -76,7 +76,7 @@ extension CredentialFetcher {
     guard let reply = try? await ask(request, "SSO token"), reply.status == 200, let answer = JSON(parsing: reply.body),
       let token = answer["accessToken"]?.string, let life = answer["expiresIn"]?.int, case .object(var members) = cached
     else { return nil }
-    let expires = Timestamp(seconds: clock.wall().seconds + life).rfc3339
+    let expires = Timestamp(seconds: clock.wall().seconds + min(max(0, life), 1 << 32)).rfc3339
     var changes = [("accessToken", token), ("expiresAt", expires)]
     if let next = answer["refreshToken"]?.string { changes.append(("refreshToken", next)) }
     for (name, value) in changes {

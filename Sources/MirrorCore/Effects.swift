@@ -47,7 +47,7 @@ struct Effects {
 
   /// A stamp of the wall clock as an instant; one from the future counts as unknown (design: never fresher).
   func instant(_ wall: WallTime) -> Instant {
-    guard wall <= clocks.wall, wall.milliseconds > 0 else { return .distantPast }
-    return clocks.now + .milliseconds(wall.milliseconds - latest.milliseconds)
+    guard wall.milliseconds > 0, wall <= clocks.wall else { return .distantPast }
+    return clocks.now + (wall - latest)
   }
 }

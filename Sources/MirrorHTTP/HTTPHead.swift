@@ -46,8 +46,13 @@ public struct HTTPHead: Sendable {
     }
   }
 
+  /// No body is longer, bytes: what is said to be can't be reckoned with.
+  public static let longestBody: Int64 = 1 << 60
+
   /// Content-Length, where it is a number.
-  public var contentLength: Int64? { text("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil } }
+  public var contentLength: Int64? {
+    text("content-length").flatMap { Int64($0) }.flatMap { (0...Self.longestBody).contains($0) ? $0 : nil }
+  }
 }
 
 /// Collects header lines; a new status line begins anew (interim answers, RFC 9110 §15.2).

@@ -24,10 +24,16 @@ public struct Instant: Comparable, Hashable, Sendable {
 public struct WallTime: Comparable, Hashable, Sendable {
   public var milliseconds: Int64
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
-  public init(seconds: Int64) { milliseconds = seconds * 1000 }
-  public var seconds: Int64 { milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000 }
+  /// Held at the ends of Int64: files and answers hold any number.
+  public init(seconds: Int64) {
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
+  }
+  public var seconds: Int64 { milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0) }
   public static func < (a: WallTime, b: WallTime) -> Bool { a.milliseconds < b.milliseconds }
-  public static func - (a: WallTime, b: WallTime) -> Duration { .milliseconds(a.milliseconds - b.milliseconds) }
+  public static func - (a: WallTime, b: WallTime) -> Duration {
+    .milliseconds(a.milliseconds) - .milliseconds(b.milliseconds)
+  }
 }
 
 public protocol Clock: Sendable {

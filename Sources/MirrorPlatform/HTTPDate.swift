@@ -11,7 +11,7 @@ extension Timestamp {
     guard words.count == (isAsctime ? 5 : 6), isAsctime || words[5] == "GMT" || words[5] == "UTC",
       let day = Int(words[isAsctime ? 2 : 1]), (1...31).contains(day),
       let month = Self.monthNames.firstIndex(of: words[isAsctime ? 1 : 2]),
-      var year = Int(words[isAsctime ? 4 : 3]), year >= 0
+      var year = Int(words[isAsctime ? 4 : 3]), Self.years.contains(year)
     else { return nil }
     let time = words[isAsctime ? 3 : 4].split(separator: ":").compactMap { Int($0) }
     guard time.count == 3, (0...23).contains(time[0]), (0...59).contains(time[1]), (0...60).contains(time[2]) else {
@@ -22,7 +22,7 @@ extension Timestamp {
       year += now / 100 * 100
       if year > now + 50 { year -= 100 }
     }
-    guard year >= 1000 else { return nil }
+    guard year >= 1000, Self.years.contains(year) else { return nil }
     self.init(seconds: 0)
     (self.year, self.month, self.day, hour, minute, second) = (year, month + 1, day, time[0], time[1], time[2])
   }

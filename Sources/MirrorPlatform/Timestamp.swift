@@ -48,6 +48,8 @@ public struct Timestamp: Hashable, Sendable {
     return days * 86400 + Int64(hour * 3600 + minute * 60 + second)
   }
 
+  /// Those of four digits: others are no date of anybody's, and arithmetic ends somewhere.
+  static let years = 0...9999
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
   private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
@@ -72,7 +74,7 @@ public struct Timestamp: Hashable, Sendable {
   public init?(httpDate text: String) {
     let parts = text.split(separator: " ")
     guard parts.count == 6, let day = Int(parts[1]), let month = Self.months.firstIndex(of: String(parts[2])),
-      let year = Int(parts[3])
+      let year = Int(parts[3]), Self.years.contains(year)
     else { return nil }
     let time = parts[4].split(separator: ":").compactMap { Int($0) }
     guard time.count == 3, (1...31).contains(day), (0...23).contains(time[0]), (0...59).contains(time[1]),
@@ -84,14 +86,15 @@ public struct Timestamp: Hashable, Sendable {
   /// `2026-11-30T11:26:57Z`, with or without a fraction or a numeric offset.
   public init?(rfc3339 text: String) {
     let fields = text.split(whereSeparator: { "-T:Z.+ ".contains($0) }).prefix(6).compactMap { Int($0) }
-    guard fields.count == 6, (1...12).contains(fields[1]), (1...31).contains(fields[2]), (0...23).contains(fields[3]),
+    guard fields.count == 6, Self.years.contains(fields[0]), (1...12).contains(fields[1]), (1...31).contains(fields[2]),
+      (0...23).contains(fields[3]),
       (0...59).contains(fields[4]), (0...60).contains(fields[5])
     else { return nil }
     self.init(fields)
     let tail = text.drop { $0 != "T" && $0 != " " }
     if let sign = tail.lastIndex(where: { $0 == "+" || $0 == "-" }) {
       let offset = tail[tail.index(after: sign)...].split(separator: ":").compactMap { Int64($0) }
-      guard offset.count == 2 else { return nil }
+      guard offset.count == 2, (0...23).contains(offset[0]), (0...59).contains(offset[1]) else { return nil }
       let shift = (offset[0] * 60 + offset[1]) * 60
       self.init(seconds: seconds - (tail[sign] == "+" ? shift : -shift))
     }

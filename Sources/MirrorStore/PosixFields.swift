@@ -61,8 +61,10 @@ extension PosixMetadata {
     let isNanoseconds = text.hasSuffix("ns")
     guard let value = Int64(isNanoseconds ? text.dropLast(2) : text) else { return nil }
     let perSecond: Int64 = isNanoseconds ? 1_000_000_000 : 1000
-    let seconds = value >= 0 ? value / perSecond : (value - perSecond + 1) / perSecond
-    return FileTime(seconds: seconds, nanoseconds: Int32((value - seconds * perSecond) * (1_000_000_000 / perSecond)))
+    let rest = value % perSecond
+    return FileTime(
+      seconds: value / perSecond - (rest < 0 ? 1 : 0),
+      nanoseconds: Int32((rest + (rest < 0 ? perSecond : 0)) * (1_000_000_000 / perSecond)))
   }
 
   /// Seconds, perhaps with a fraction, or RFC 3339.
@@ -77,7 +79,7 @@ extension PosixMetadata {
     else { return nil }
     let rest = parts.count == 2 ? fraction(parts[1]) : 0
     // -1.25 is a quarter before -1.
-    guard text.hasPrefix("-"), rest > 0 else { return FileTime(seconds: whole, nanoseconds: rest) }
+    guard text.hasPrefix("-"), rest > 0, whole > .min else { return FileTime(seconds: whole, nanoseconds: rest) }
     return FileTime(seconds: whole - 1, nanoseconds: 1_000_000_000 - rest)
   }
 

@@ -7,6 +7,8 @@ import MirrorPlatform
 /// none; otherwise all of it counts as spent.
 struct SavedSpending: Equatable {
   static let heading = "s3mirror spending 1"
+  /// Requests of one line: more were never sent, and sums must end somewhere.
+  private static let most = 1 << 40
 
   var record = SpendingRecord()
   var advance = Spend.nothing
@@ -36,7 +38,7 @@ struct SavedSpending: Equatable {
     for line in lines.dropFirst() {
       let words = line.split(separator: " ")
       guard words.count == 4, let time = Int64(words[1]), let requests = Int(words[2]), let usd = Double(words[3]),
-        requests >= 0, usd >= 0, usd.isFinite, !isWhole
+        (0...Self.most).contains(requests), usd >= 0, usd.isFinite, !isWhole
       else { return nil }
       let spend = Spend(requests: requests, usd: usd)
       // Spent no later than now, whatever the clock said then.

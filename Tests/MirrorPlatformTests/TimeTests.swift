@@ -24,6 +24,20 @@ struct `Calendar time` {
     #expect(Timestamp(httpDate: http) == time)
   }
 
+  @Test(arguments: ["10000", "99999999999", "9223372036854775807"])
+  func `a year of other than four digits is no date`(year: String) {
+    let now = WallTime(seconds: 1_700_000_000)
+    #expect(Timestamp(httpDate: "Mon, 30 Nov \(year) 11:26:57 GMT") == nil)
+    #expect(Timestamp(anyHTTPDate: "Mon, 30 Nov \(year) 11:26:57 GMT", near: now) == nil)
+    #expect(Timestamp(anyHTTPDate: "Mon Nov 30 11:26:57 \(year)", near: now) == nil)
+    #expect(Timestamp(rfc3339: "\(year)-11-30T11:26:57Z") == nil)
+  }
+
+  @Test(arguments: ["+24:00", "-00:60", "+9223372036854775807:00"])
+  func `an offset has hours and minutes`(offset: String) {
+    #expect(Timestamp(rfc3339: "2026-11-30T11:26:57\(offset)") == nil)
+  }
+
   @Test func `every day of four centuries follows the one before`() {
     var last = Timestamp(seconds: -11_644_473_600)
     for day in -134_773...12_000 {
@@ -89,6 +103,16 @@ struct `Clocks` {
     #expect(WallTime(milliseconds: -1000).seconds == -1)
     #expect(WallTime(milliseconds: -1001).seconds == -2)
     #expect(WallTime(milliseconds: 1999).seconds == 1)
+  }
+
+  @Test func `no number of a file or an answer is too far away`() {
+    for far in [Int64.min, .min + 1, -1, 0, .max - 1, .max] {
+      let time = WallTime(milliseconds: far)
+      #expect(time - WallTime(seconds: 1) == .milliseconds(far) - .seconds(1))
+      #expect(WallTime(seconds: 1) - time == .seconds(1) - .milliseconds(far))
+    }
+    #expect(WallTime(milliseconds: .min).seconds == -9_223_372_036_854_776)
+    #expect(WallTime(seconds: .max).milliseconds == .max && WallTime(seconds: .min).milliseconds == .min)
   }
 
   @Test func `far durations are held at the ends`() {

@@ -62,6 +62,12 @@ struct PosixTests {
       fields: ["s3cmd-attrs": "atime:1/ctime:2/gid:100/gname:users/md5:x/mode:33188/mtime:1500000000/uid:1001/uname:u"],
       mode: 0o644, owner: 1001, group: 100, time: FileTime(seconds: 1_500_000_000)),
     Case(
+      tool: "the beginning of time", fields: ["file-mtime": "-9223372036854775808"],
+      time: FileTime(seconds: -9_223_372_036_854_776, nanoseconds: 192_000_000)),
+    Case(
+      tool: "a fraction before the beginning of time", fields: ["mtime": "-9223372036854775808.5"],
+      time: FileTime(seconds: .min, nanoseconds: 500_000_000)),
+    Case(
       tool: "two tools", fields: ["mtime": "5", "file-mtime": "7000", "mode": "nonsense", "permissions": "33188"],
       mode: 0o644, time: FileTime(seconds: 7)),
   ]
