@@ -71,7 +71,7 @@ extension CatalogueStore {
     let query = try statement(.blobIDsBelow)
     bindRange(query, directory)
     var found: [(Int64, Int64)] = []
-    while try query.step() { found.append((query.int(0), query.int(1))) }
+    while try query.step() { found.append((query.int(0), query.count(1))) }
     return found
   }
 
@@ -97,7 +97,7 @@ extension CatalogueStore {
     let query = try statement(.oldestBlobs)
     var found: [EvictionCandidate] = []
     while try query.step() {
-      found.append(EvictionCandidate(id: query.int(0), bytes: query.int(1), used: query.int(2)))
+      found.append(EvictionCandidate(id: query.int(0), bytes: query.count(1), used: query.int(2)))
     }
     return found
   }
@@ -112,7 +112,7 @@ extension CatalogueStore {
     defer { query.reset() }
     let isKnown = query.int(7) != 0
     return isKnown && !query.revision(1).sameBytes(as: query.revision(4))
-      ? .superseded(bytes: query.int(0)) : .current
+      ? .superseded(bytes: query.count(0)) : .current
   }
 
   /// Pins all keys that begin with a prefix, now and later, or takes away the pins that begin with it.
@@ -138,13 +138,14 @@ extension Statement {
   func blobRow() -> BlobRow {
     var revision = revision(3)
     revision.version = text(8)
-    let count = BlockGeometry(size: revision.size).count
+    let blocks = BlockGeometry(size: revision.size).count
     let isComplete = int(10) != 0
     return BlobRow(
       id: int(0), key: ObjectKey(bytes(1) + bytes(2)),
       metadata: ObjectMetadata(
         revision: revision, storageClass: text(7), contentType: text(6)),
-      bytes: int(9), blocks: isComplete ? BlockMap(count: count, full: true) : BlockMap(bytes: bytes(14), count: count),
+      bytes: count(9),
+      blocks: isComplete ? BlockMap(count: blocks, full: true) : BlockMap(bytes: bytes(14), count: blocks),
       digests: decodeDigests(bytes(15)), used: int(11), era: int(12), written: int(13))
   }
 }

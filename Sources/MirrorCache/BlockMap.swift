@@ -75,7 +75,7 @@ struct BlockMap: Equatable, Sendable {
 
   /// From what `bytes` gave; nil where the length is another.
   init?(bytes: [UInt8], count: Int) {
-    guard bytes.count == (count + 7) / 8 else { return nil }
+    guard count >= 0, bytes.count == (count + 7) / 8 else { return nil }
     self.init(count: count)
     for block in 0..<count where bytes[block >> 3] & (1 << UInt8(block & 7)) != 0 { _ = insert(block) }
   }
@@ -86,17 +86,19 @@ struct BlockGeometry: Sendable {
   let size: Int64
   init(size: Int64) { self.size = size }
 
-  var count: Int { Int((size + Blob.blockSize - 1) / Blob.blockSize) }
+  var count: Int { Int(size / Blob.blockSize) + (size % Blob.blockSize > 0 ? 1 : 0) }
   func block(at offset: Int64) -> Int { Int(offset / Blob.blockSize) }
   func start(of block: Int) -> Int64 { Int64(block) * Blob.blockSize }
   /// The end of a block, cut at the end of the object.
-  func end(of block: Int) -> Int64 { min(size, start(of: block) + Blob.blockSize) }
+  func end(of block: Int) -> Int64 { size - start(of: block) > Blob.blockSize ? start(of: block + 1) : size }
 
   /// The bytes of all blocks that are present.
   func bytes(in map: BlockMap) -> Int64 {
     guard map.present > 0 else { return 0 }
+    if map.isFull { return size }
     let whole = Int64(map.present) * Blob.blockSize
-    return map.contains(count - 1) ? whole - (start(of: count) - size) : whole
+    let last = count - 1
+    return map.contains(last) ? whole - Blob.blockSize + (size - start(of: last)) : whole
   }
 }
 

@@ -37,7 +37,7 @@ extension CatalogueStore {
         query.text(2).flatMap(RequestKind.init(rawValue:)) ?? .other,
         query.text(3).flatMap(RequestOutcome.init(rawValue:)) ?? .success, StorageClass(query.text(4)))
       let entry = LedgerEntry(day: query.int(0), prefix: ObjectKey(query.bytes(1)), requests)
-      let tally = Tally(requests: Int(query.int(5)), bytes: query.int(6))
+      let tally = Tally(requests: Int(query.count(5)), bytes: query.count(6))
       entries[entry] = entries[entry].map { $0 + tally } ?? tally
     }
     return entries

@@ -42,10 +42,7 @@ extension CatalogueStore {
     query.bind(1, directory.bytes[...])
     var objects: [[UInt8]] = []
     while try query.step() { objects.append(query.bytes(0)) }
-    let children = try statement(.directoriesIn)
-    children.bind(1, directory.bytes[...])
-    var directories: [ObjectKey] = []
-    while try children.step() { directories.append(ObjectKey(children.bytes(0))) }
+    let directories = try directories(in: directory)
     guard !objects.isEmpty || !directories.isEmpty else { return [] }
     let names = Set(names)
     return objects.filter { !names.contains($0) }.map { .removed(ObjectKey(directory.bytes + $0)) }

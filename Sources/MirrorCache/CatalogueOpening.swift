@@ -86,7 +86,13 @@ extension OpenCatalogue {
   private static func begin(_ store: CatalogueStore, clock: any Clock) throws(SQLiteError) -> OpenCatalogue {
     for query in Query.allCases { _ = try store.statement(query) }
     let wasUnclean = try store.meta(.clean) != 1
-    let era = (try store.meta(.era) ?? 0) + (wasUnclean ? 1 : 0)
+    let (lastEra, next) = (try store.meta(.era) ?? 0, try store.meta(.next) ?? 1)
+    let highestID = try number(store, "SELECT MAX(id) FROM blobs")
+    let lastUsed = try number(store, "SELECT MAX(used) FROM blobs")
+    guard max(lastEra, next, highestID, lastUsed) < 1 << 60 else {
+      throw SQLiteError(code: 11, message: "numbers in it that nobody can have written")
+    }
+    let era = lastEra + (wasUnclean ? 1 : 0)
     var totals = Budget.Totals()
     if wasUnclean {
       totals = try store.countTotals()
@@ -95,10 +101,7 @@ extension OpenCatalogue {
       totals.bytes = try store.meta(.bytes) ?? 0
       totals.charged = try store.meta(.charged) ?? 0
     }
-    let firstID = max(
-      try number(store, "SELECT MAX(id) FROM blobs") + 1, try store.meta(.next) ?? 1,
-      clock.wall().milliseconds << 8)
-    let lastUsed = try number(store, "SELECT MAX(used) FROM blobs")
+    let firstID = max(highestID + 1, next, clock.wall().milliseconds << 8)
     try store.connection.execute("BEGIN IMMEDIATE")
     try store.setMeta(.clean, 0)
     try store.setMeta(.era, era)

@@ -153,15 +153,28 @@ extension CatalogueStore {
     let listed = isKnown ? find.optionalInt(0) : nil
     find.reset()
     let objects = try self.objects(in: key)
-    let children = try statement(.directoriesIn)
-    children.bind(1, key.bytes[...])
-    var directories: [ObjectKey] = []
-    while try children.step() { directories.append(ObjectKey(children.bytes(0))) }
+    let directories = try directories(in: key)
     let absences = try self.absences(in: key)
     if !isKnown && objects.isEmpty && directories.isEmpty && absences.isEmpty { return nil }
     return CatalogueDirectory(
       listed: listed.map { WallTime(milliseconds: $0) }, objects: objects, directories: directories,
       absences: absences)
+  }
+
+  /// In key order. A row that contradicts itself is passed over.
+  func directories(in directory: ObjectKey) throws(SQLiteError) -> [ObjectKey] {
+    let query = try statement(.directoriesIn)
+    query.bind(1, directory.bytes[...])
+    var directories: [ObjectKey] = []
+    while try query.step() {
+      let key = query.bytes(0)
+      let name = key.dropFirst(directory.bytes.count)
+      guard key.starts(with: directory.bytes), name.count > 1, name.firstIndex(of: 0x2F) == name.endIndex - 1 else {
+        continue
+      }
+      directories.append(ObjectKey(key))
+    }
+    return directories
   }
 
   private func objects(in directory: ObjectKey) throws(SQLiteError) -> [CatalogueObject] {
@@ -174,6 +187,7 @@ extension CatalogueStore {
     query.bind(1, directory.bytes[...])
     while try query.step() {
       let name = query.bytes(5)
+      guard !name.contains(0x2F) else { continue }
       let revision = query.revision(0, version: 7)
       let hasBlob = copies[name]?.contains { $0.sameBytes(as: revision) } ?? false
       objects.append(
@@ -214,7 +228,8 @@ extension Statement {
 
   func revision(_ column: Int32, version: Int32? = nil) -> ObjectRevision {
     ObjectRevision(
-      etag: tag(column), size: int(column + 1), modified: optionalInt(column + 2), version: version.flatMap { text($0) }
+      etag: tag(column), size: max(0, int(column + 1)), modified: optionalInt(column + 2),
+      version: version.flatMap { text($0) }
     )
   }
 

@@ -148,6 +148,9 @@ private func uriPath(_ path: String) -> String {
   func isText(_ column: Int32) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_TEXT }
   func optionalInt(_ column: Int32) -> Int64? { isNull(column) ? nil : int(column) }
 
+  /// What counts something on a disk: of a damaged row nothing that sums would end at.
+  func count(_ column: Int32) -> Int64 { min(max(0, int(column)), 1 << 50) }
+
   /// The bytes of a blob or text; empty for NULL.
   func bytes(_ column: Int32) -> [UInt8] {
     guard let start = unsafe sqlite3_column_blob(handle, column) else { return [] }

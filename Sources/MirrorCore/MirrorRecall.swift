@@ -61,10 +61,11 @@ extension BucketMirror {
       if let stamp = known.listed { state.namespace.remember(directory, .listed(stamp)) }
       let listed = known.listed.map { state.namespace.effects.instant($0) } ?? .distantPast
       for child in known.directories {
-        guard let name = child.bytes[key.bytes.count...].dropLast().nonEmpty else { continue }
+        let name = child.bytes[key.bytes.count...].dropLast()
+        guard KeyName.refusal(name) == nil else { continue }
         _ = state.namespace.makeDirectory(directory, name, vouched: listed)
       }
-      for object in known.objects {
+      for object in known.objects where KeyName.refusal(object.key.bytes[key.bytes.count...]) == nil {
         state.remember(object, in: directory, object.key.bytes[key.bytes.count...], listed: listed)
       }
       for absence in known.absences {
@@ -91,10 +92,6 @@ extension BucketMirror {
       return cached
     }
   }
-}
-
-extension ArraySlice<UInt8> {
-  fileprivate var nonEmpty: Self? { isEmpty ? nil : self }
 }
 
 extension Namespace {

@@ -37,6 +37,15 @@ struct BlockMapTests {
     #expect(map.isFull && map.isEmpty && map.firstAbsent(from: 0) == nil && map.bytes.isEmpty)
   }
 
+  @Test func `any size has its blocks, and none is negative`() {
+    let end = BlockGeometry(size: .max)
+    #expect(end.count == 1 << 46 && end.end(of: end.count - 1) == .max)
+    #expect(end.bytes(in: BlockMap(count: end.count, full: true)) == .max)
+    let next = BlockGeometry(size: Blob.blockSize + 1)
+    #expect(next.count == 2 && next.end(of: 0) == Blob.blockSize && next.end(of: 1) == Blob.blockSize + 1)
+    #expect(BlockMap(bytes: [], count: -1) == nil)
+  }
+
   @Test func `a bitmap of the wrong length is refused`() {
     #expect(BlockMap(bytes: [0xFF], count: 9) == nil)
     #expect(BlockMap(bytes: [0xFF, 0xFF], count: 8) == nil)

@@ -277,7 +277,7 @@ struct RecoveryTests {
     await cache.close()
   }
 
-  enum IndexDamage: CaseIterable { case cut, zeroed, garbage, empty, missing, directory, hollow }
+  enum IndexDamage: CaseIterable { case cut, zeroed, garbage, empty, missing, directory, hollow, numbers }
 
   @Test(arguments: IndexDamage.allCases)
   func `a damaged catalogue is set aside and a new one begun`(damage: IndexDamage) async throws {
@@ -299,6 +299,9 @@ struct RecoveryTests {
     case .directory:
       try FileSystem.removeFile(path)
       try FileSystem.makeDirectory(path)
+    case .numbers:
+      let connection = try Connection(path, .readWrite)
+      try connection.execute("UPDATE meta SET value = 9223372036854775807 WHERE name = 'next'")
     case .hollow:
       // The head is whole, everything behind it is not.
       let file = try File.open(path, .readWrite)
@@ -321,6 +324,31 @@ struct RecoveryTests {
     if damage != .empty && damage != .missing { #expect(exists(path + ".damaged")) }
     if damage != .hollow { #expect(!exists(files.small) && !exists(files.large)) }
     await again.close()
+  }
+
+  @Test func `a row that contradicts itself is passed over`() async throws {
+    var cache = try test.open()
+    let directory = ObjectKey("d/")
+    cache.catalogue.record(
+      .object(ObjectKey("d/a"), revision(1), storageClass: nil, validated: WallTime(seconds: 1)))
+    cache.catalogue.record(.directory(ObjectKey("d/e/"), listed: nil))
+    await cache.close()
+    let connection = try Connection(cache.directory + "/catalogue.sqlite", .readWrite)
+    for key in ["d", "x/y/", "d/", "d//", "d/e/f/", "d/e"] {
+      try connection.execute("INSERT INTO directories VALUES(CAST('\(key)' AS BLOB), CAST('d/' AS BLOB), 1)")
+    }
+    for name in ["/", "b/c"] {
+      try connection.execute(
+        "INSERT INTO objects(parent, name, size, validated) VALUES(CAST('d/' AS BLOB), CAST('\(name)' AS BLOB), -1, 1)")
+    }
+    cache = try test.open()
+    let known = await cache.catalogue.directory(directory)
+    #expect(known?.objects.map(\.key) == [ObjectKey("d/a")] && known?.directories == [ObjectKey("d/e/")])
+    cache.catalogue.record(.contents(directory, names: [], listed: WallTime(seconds: 2)))
+    await cache.catalogue.flush()
+    let left = await cache.catalogue.directory(directory)
+    #expect(left?.objects == [] && left?.directories == [])
+    await cache.close()
   }
 
   @Test func `a catalogue of a newer release is refused and left as it is`() async throws {
