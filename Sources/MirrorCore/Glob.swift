@@ -4,7 +4,7 @@
 /// says that it names directories, and `/` alone is the root.
 struct Glob: Hashable, Sendable {
   let text: String
-  private let pattern: [UInt8]
+  private let tokens: [Token]
   private let anchored: Bool
   let isForDirectories: Bool
 
@@ -15,79 +15,114 @@ struct Glob: Hashable, Sendable {
     if isForDirectories, bytes.count > 1 { bytes.removeLast() }
     anchored = bytes.contains(0x2F)
     if bytes.first == 0x2F { bytes.removeFirst() }
-    pattern = bytes
+    tokens = Token.tokens(bytes)
   }
 
   func matches(_ path: ArraySlice<UInt8>) -> Bool {
-    if anchored { return Self.match(pattern[...], path) }
+    if anchored { return Self.match(tokens, path) }
     let start = path.lastIndex(of: 0x2F).map { $0 + 1 } ?? path.startIndex
-    return Self.match(pattern[...], path[start...])
+    return Self.match(tokens, path[start...])
   }
 
   /// Whether a name holds what means something in a pattern.
   static func isPattern(_ name: [UInt8]) -> Bool { name.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B } }
 
   /// Whether a pattern without `/` matches one name.
-  static func matches(_ pattern: [UInt8], _ name: [UInt8]) -> Bool { match(pattern[...], name[...]) }
+  static func matches(_ pattern: [UInt8], _ name: [UInt8]) -> Bool { match(Token.tokens(pattern), name[...]) }
 
-  private static func match(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
-    var pattern = pattern
-    var text = text
-    while let token = pattern.first {
-      if token == 0x2A { return matchStar(pattern, text) }
-      guard let byte = text.first else { return false }
-      switch token {
-      case 0x3F:
-        if byte == 0x2F { return false }
-        pattern.removeFirst()
-      case 0x5B:
-        guard let (matched, rest) = matchClass(pattern, byte) else { fallthrough }
-        if !matched { return false }
-        pattern = rest
-      default:
-        if byte != token { return false }
-        pattern.removeFirst()
+  /// Byte by byte, with all places of the pattern that fit so far: no pattern takes more than its length for each.
+  private static func match(_ tokens: [Token], _ text: ArraySlice<UInt8>) -> Bool {
+    var places = [Bool](repeating: false, count: tokens.count + 1)
+    places[0] = true
+    reach(&places, tokens)
+    for byte in text {
+      var next = [Bool](repeating: false, count: tokens.count + 1)
+      var isAlive = false
+      for (place, token) in tokens.enumerated() where places[place] {
+        switch token {
+        case .star(let crosses): if crosses || byte != 0x2F { next[place] = true } else { continue }
+        case _ where token.takes(byte): next[place + 1] = true
+        default: continue
+        }
+        isAlive = true
       }
-      text.removeFirst()
+      guard isAlive else { return false }
+      places = next
+      reach(&places, tokens)
     }
-    return text.isEmpty
+    return places[tokens.count]
   }
 
-  private static func matchStar(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
-    let stars = pattern.prefix { $0 == 0x2A }.count
-    var rest = pattern.dropFirst(stars)
-    let crosses = stars > 1
-    // `**/` also stands for no directory at all.
-    if crosses, rest.first == 0x2F, match(rest.dropFirst(), text) { return true }
-    if rest.isEmpty { return crosses || !text.contains(0x2F) }
-    if crosses, rest.first == 0x2F, text.isEmpty { rest = rest.dropFirst() }
-    var tail = text
-    while true {
-      if match(rest, tail) { return true }
-      guard let byte = tail.first, crosses || byte != 0x2F else { return false }
-      tail.removeFirst()
+  /// What is reached without a byte: a star may stand for nothing, and `**/`, as long as it has taken none, for no
+  /// directory at all.
+  private static func reach(_ places: inout [Bool], _ tokens: [Token]) {
+    for (place, token) in tokens.enumerated() where places[place] {
+      switch token {
+      case .star: places[place + 1] = true
+      case .directories: (places[place + 1], places[place + 3]) = (true, true)
+      default: break
+      }
     }
+  }
+}
+
+/// A part of a pattern.
+private enum Token: Hashable, Sendable {
+  case byte(UInt8)
+  /// `?`
+  case any
+  /// `[a-z]`, `[!a-z]`
+  case members([ClosedRange<UInt8>], isNegated: Bool)
+  /// `*`, and `**`, which crosses `/`.
+  case star(crosses: Bool)
+  /// Before a `**/`, which may be left out.
+  case directories
+
+  func takes(_ byte: UInt8) -> Bool {
+    switch self {
+    case .byte(let own): byte == own
+    case .any: byte != 0x2F
+    case .members(let ranges, let isNegated): byte != 0x2F && ranges.contains { $0.contains(byte) } != isNegated
+    case .star, .directories: false
+    }
+  }
+
+  static func tokens(_ pattern: [UInt8]) -> [Token] {
+    var tokens: [Token] = []
+    var rest = pattern[...]
+    while let byte = rest.first {
+      if byte == 0x2A {
+        let stars = rest.prefix { $0 == 0x2A }.count
+        rest = rest.dropFirst(stars)
+        if stars > 1, rest.first == 0x2F { tokens.append(.directories) }
+        tokens.append(.star(crosses: stars > 1))
+      } else if byte == 0x5B, let (token, next) = members(rest) {
+        tokens.append(token)
+        rest = next
+      } else {
+        tokens.append(byte == 0x3F ? .any : .byte(byte))
+        rest = rest.dropFirst()
+      }
+    }
+    return tokens
   }
 
   /// Nil when the bracket does not close: then it stands for itself.
-  private static func matchClass(_ pattern: ArraySlice<UInt8>, _ byte: UInt8) -> (Bool, ArraySlice<UInt8>)? {
+  private static func members(_ pattern: ArraySlice<UInt8>) -> (Token, ArraySlice<UInt8>)? {
     var index = pattern.startIndex + 1
-    var negated = false
-    if index < pattern.endIndex, pattern[index] == 0x21 || pattern[index] == 0x5E {
-      negated = true
-      index += 1
-    }
+    let isNegated = index < pattern.endIndex && (pattern[index] == 0x21 || pattern[index] == 0x5E)
+    if isNegated { index += 1 }
     guard let close = pattern[min(index + 1, pattern.endIndex)...].firstIndex(of: 0x5D) else { return nil }
-    var matched = false
+    var ranges: [ClosedRange<UInt8>] = []
     while index < close {
       if index + 2 < close, pattern[index + 1] == 0x2D {
-        matched = matched || (pattern[index]...max(pattern[index], pattern[index + 2])).contains(byte)
+        ranges.append(pattern[index]...max(pattern[index], pattern[index + 2]))
         index += 3
       } else {
-        matched = matched || pattern[index] == byte
+        ranges.append(pattern[index]...pattern[index])
         index += 1
       }
     }
-    return (matched != negated && byte != 0x2F, pattern[(close + 1)...])
+    return (.members(ranges, isNegated: isNegated), pattern[(close + 1)...])
   }
 }

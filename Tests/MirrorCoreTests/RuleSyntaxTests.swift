@@ -29,6 +29,26 @@ import Testing
     #expect(rules.negative(css) == .seconds(5), "what a rule does not say is the mount's, not the default rule's")
   }
 
+  @Test(arguments: ["a*", "a**", "*?", "**/", "[a-c]*"])
+  func `no pattern takes time that grows by powers`(part: String) throws {
+    let rules = try rules(String(repeating: part, count: 20) + "b=always", "1m")
+    let name = String(repeating: "a", count: 60)
+    #expect(rules.lifetime(of: path(name + "/" + name)) == .window(.seconds(60)))
+    #expect(rules.lifetime(of: path(part == "**/" ? name + "/b" : name + "b")) == .window(.zero))
+  }
+
+  @Test(arguments: [
+    ("a*c", "abc", true), ("a*c", "a/c", false), ("/a**c", "a/b/c", true), ("a/**/c", "a/c", true),
+    ("a/**/c", "a/b/d/c", true), ("**/d", "a/Ad", false), ("a/**/c", "ac", false), ("**/c", "c", true),
+    ("a/**", "a/", true), ("?", "/", false),
+    ("[a-c]x", "bx", true), ("[!a-c]x", "bx", false), ("[]]", "]", true), ("[", "[", true), ("[a", "[a", true),
+    ("*.tar.*", "x.tar.gz", true), ("*b*b", "abab", true), ("*b*b", "aba", false), ("a", "d/a", true),
+    ("/a", "d/a", false),
+  ])
+  func `a pattern means what a shell has it mean`(pattern: String, name: String, fits: Bool) {
+    #expect(Glob(pattern).matches(path(name)) == fits)
+  }
+
   @Test func `patterns may hold commas and equals signs`() throws {
     let rules = try rules("a,b=always", "year=2024/*=forever", "c,d=5s,sie=1s")
     #expect(rules.lifetime(of: path("a,b")) == .window(.zero))
