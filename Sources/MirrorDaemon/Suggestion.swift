@@ -3,7 +3,9 @@
 /// `; did you mean 'mount'?`, or nothing when no candidate is near.
 public func suggestion(for word: String, among candidates: some Sequence<String>, prefix: String = "") -> String {
   let limit = max(1, word.count / 3)
-  let nearest = candidates.map { ($0, editDistance(word, $0)) }.min { $0.1 < $1.1 }
+  // No word is nearer than its length.
+  let near = candidates.filter { abs($0.utf8.count - word.utf8.count) <= limit }
+  let nearest = near.map { ($0, editDistance(word, $0)) }.min { $0.1 < $1.1 }
   guard let (name, distance) = nearest, distance <= limit else { return "" }
   return "; did you mean '\(prefix)\(name)'?"
 }
