@@ -1,0 +1,8 @@
+// The targets over MirrorCache.
+import MirrorCache
+import MirrorPlatform
+
+fuzz([
+  "catalogue": fuzzCatalogue,
+  "seed": fuzzSeed,
+])

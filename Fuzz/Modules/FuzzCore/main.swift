@@ -1,0 +1,8 @@
+// The targets over MirrorCore.
+import MirrorCore
+import MirrorPlatform
+
+fuzz([
+  "names": fuzzNames,
+  "rules": fuzzRules,
+])

@@ -1,0 +1,8 @@
+// The targets over MirrorDaemon.
+import MirrorDaemon
+import MirrorPlatform
+
+fuzz([
+  "configuration": fuzzConfiguration,
+  "control": fuzzControl,
+])

@@ -1,0 +1,8 @@
+import MirrorPlatform
+// The targets over MirrorStore.
+import MirrorStore
+
+fuzz([
+  "events": fuzzEvents,
+  "spending": fuzzSpending,
+])
