@@ -104,12 +104,16 @@ public enum FileSystem {
     guard let directory = unsafe opendir(path) else { throw Errno.last }
     defer { unsafe closedir(directory) }
     var names: [String] = []
-    while let entry = unsafe readdir(directory) {
+    while true {
+      // The end and a failure look alike but for this.
+      errno = 0
+      guard let entry = unsafe readdir(directory) else { break }
       let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { buffer in
         unsafe String(validating: unsafe buffer.prefix { $0 != 0 }, as: UTF8.self)
       }
       if let name, name != ".", name != ".." { names.append(name) }
     }
+    if errno != 0 { throw Errno.last }
     return names
   }
 
