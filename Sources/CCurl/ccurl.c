@@ -20,6 +20,10 @@ CURLcode ccurl_set_receiver(CURL *easy, CURLoption option, ccurl_receiver value)
   return curl_easy_setopt(easy, option, value);
 }
 
+CURLcode ccurl_set_sender(CURL *easy, ccurl_sender value) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
 long ccurl_get_long(CURL *easy, CURLINFO info) {
   long value = 0;
   return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;

@@ -8,6 +8,7 @@ extension S3Store {
   func ask(_ question: Question, reader: any AnswerReader) async throws(StoreError) -> HTTPHead {
     var correction = Correction()
     var attempts = KeyAttempts(customerKeys, question.key, site.endpoint.address)
+    var wasLost = false
     while true {
       let identity = try await identity(for: question)
       let endpoint = site.endpoint
@@ -16,10 +17,15 @@ extension S3Store {
       let date = Timestamp(seconds: WallTime(milliseconds: clock.wall().milliseconds + offset.milliseconds).seconds)
       var asked = question
       if let fields = attempts?.fields { asked.headers += fields }
+      if wasLost { asked.isFresh = true }
       let request = asked.request(
         at: target, identity: identity, date: date, keys: keys, timeout: try timeLeft(question))
       let answer = Answer(reader)
-      try await send(request, question, answer)
+      guard try await send(request, question, answer) else {
+        wasLost = true
+        try await Allowance.current?.again()
+        continue
+      }
       guard let head = answer.received else { throw question.malformed("no answer came", nil) }
       if answer.isExpected || head.status == 304 {
         attempts?.noteSuccess()
@@ -58,16 +64,19 @@ extension S3Store {
     return left
   }
 
-  /// One attempt, counted if it was sent. A refusal whose body broke off is still a refusal.
-  private func send(_ request: HTTPRequest, _ question: Question, _ answer: Answer) async throws(StoreError) {
+  /// One attempt, counted if it was sent. A refusal whose body broke off is still a refusal. False: it is to be sent
+  /// over a new connection.
+  private func send(_ request: HTTPRequest, _ question: Question, _ answer: Answer) async throws(StoreError) -> Bool {
     do throws(HTTPError) {
       let summary = try await client.perform(request, handler: answer)
       record(question, answer, status: summary.status, bytes: summary.bodyBytes)
       log.debug("\(question.operation) \(question.subject): \(summary.status), \(summary.bodyBytes) B")
+      return true
     } catch {
       if error.wasSent { record(question, answer, status: error.status, bytes: error.bodyBytes) }
       log.debug("\(question.operation) \(question.subject): \(error.message)")
-      if error.kind != .cancelled, answer.received != nil, !answer.isExpected { return }
+      if error.kind == .lost, !request.isFresh { return false }
+      if error.kind != .cancelled, answer.received != nil, !answer.isExpected { return true }
       let host = site.endpoint.host
       throw StoreError(
         StoreError.Code(error.kind), operation: question.operation, subject: question.subject, status: error.status,
@@ -120,7 +129,7 @@ extension StoreError.Code {
     case .connection: self = .unreachable
     case .tls: self = .tls
     case .timeout: self = .timeout
-    case .interrupted: self = .interrupted
+    case .interrupted, .lost: self = .interrupted
     case .malformed: self = .malformedResponse
     case .invalid: self = .invalidRequest
     case .cancelled, .closed: self = .cancelled

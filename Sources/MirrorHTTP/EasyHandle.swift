@@ -30,6 +30,7 @@ import MirrorPlatform
     if let key = settings.clientKey { set(CURLOPT_SSLKEY, key) }
     unsafe ccurl_set_receiver(pointer, CURLOPT_HEADERFUNCTION, receiveHeaderLine)
     unsafe ccurl_set_receiver(pointer, CURLOPT_WRITEFUNCTION, receiveBody)
+    unsafe ccurl_set_sender(pointer, beforeSending)
   }
 
   deinit {
@@ -58,6 +59,7 @@ import MirrorPlatform
     unsafe ccurl_set_list(pointer, CURLOPT_HTTPHEADER, headers)
     unsafe ccurl_set_pointer(pointer, CURLOPT_HEADERDATA, context)
     unsafe ccurl_set_pointer(pointer, CURLOPT_WRITEDATA, context)
+    unsafe ccurl_set_pointer(pointer, CURLOPT_PREREQDATA, context)
     unsafe ccurl_set_pointer(pointer, CURLOPT_PRIVATE, context)
     return true
   }

@@ -39,6 +39,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     case tls
     /// Connected, then silent for too long, or the time allowed is over.
     case timeout
+    /// Sent on a connection that had carried others, and that ended before an answer began: a server that closes what
+    /// is idle may never have read it. A new connection will tell.
+    case lost
     /// Cut after it was sent: reset, or a body shorter than announced.
     case interrupted
     /// What came is not HTTP.

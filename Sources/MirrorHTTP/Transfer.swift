@@ -22,6 +22,9 @@ final class Transfer: @unchecked Sendable {
   private static let step: Int64 = 256 << 10
   private var wasEnded = false
   private var isMalformed = false
+  private var isBegun = false
+  /// It would have been sent again.
+  private var isLost = false
   /// While libcurl holds it.
   var easy: EasyHandle?
   /// When an answer must have begun; time spent waiting for a connection counts.
@@ -38,6 +41,13 @@ final class Transfer: @unchecked Sendable {
 
   /// Its time is over and no answer has begun.
   func isOverdue(_ now: Instant) -> Bool { status == 0 && deadline.map { $0 <= now } ?? false }
+
+  /// Before it is sent; false ends the transfer. What is sent again must have been counted, and paid for, before.
+  func mayBeSent() -> Bool {
+    isLost = isBegun && !request.mayBeResent
+    isBegun = true
+    return !isLost
+  }
 
   /// False ends the transfer.
   func receive(line: UnsafeRawBufferPointer) -> Bool {
@@ -105,6 +115,7 @@ final class Transfer: @unchecked Sendable {
       fail(.connection, wasSent: false, "the proxy refuses the connection (\(handle.proxyStatus))")
       return
     }
+    if isLost { return fail(.lost, wasSent: sent, "the server has closed the connection") }
     let kind = isMalformed ? .malformed : HTTPError.Kind(result, wasSent: sent, systemError: handle.systemError)
     fail(kind, wasSent: sent, unsafe String(cString: curl_easy_strerror(result)))
   }
@@ -142,6 +153,16 @@ extension HTTPError.Kind {
     default: self = .interrupted
     }
   }
+}
+
+/// CURLOPT_PREREQFUNCTION.
+func beforeSending(
+  _ context: UnsafeMutableRawPointer?, _ server: UnsafeMutablePointer<CChar>?, _ own: UnsafeMutablePointer<CChar>?,
+  _ serverPort: Int32, _ ownPort: Int32
+) -> Int32 {
+  guard let context = unsafe context else { return CURL_PREREQFUNC_ABORT }
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+  return transfer.mayBeSent() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 // CURLOPT_HEADERFUNCTION and CURLOPT_WRITEFUNCTION: a count other than the one given ends the transfer.

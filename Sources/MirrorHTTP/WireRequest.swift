@@ -12,6 +12,8 @@ struct WireRequest: Sendable {
   var isBulk = false
   var isFresh = false
   var isDirect = false
+  /// Sent once more by libcurl itself, where a kept connection ends before an answer.
+  var mayBeResent = false
 
   init(_ request: HTTPRequest) {
     method = request.method == .head ? .head : .get
@@ -34,5 +36,6 @@ struct WireRequest: Sendable {
     timeout = request.timeout
     connectTimeout = request.connectTimeout
     isDirect = request.isDirect
+    mayBeResent = true
   }
 }

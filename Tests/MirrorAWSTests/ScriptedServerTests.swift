@@ -41,6 +41,23 @@ struct ScriptedServerTests {
     #expect(counts.bytesReceived == sums.bodyBytes)
   }
 
+  @Test(arguments: [1, 4])
+  func `what is asked again because a kept connection ended is counted and paid for`(times: Int) async throws {
+    let server = try FakeS3()
+    server.put("k", "content")
+    let transport = try HTTPTransport(settings())
+    defer { transport.close() }
+    let ledger = Ledger()
+    let store = try makeStore(transport, endpoint: server.endpoint, ledger: ledger)
+    _ = try await store.get(get, into: CollectingSink())
+    server.inject(.reset, on: .get, times: times)
+    let error = await storeError { _ = try await store.get(get, into: CollectingSink()) }
+    // Once is no fault of the server's, which may have thought the connection idle; over a new one it is.
+    #expect(error?.code == (times == 1 ? nil : .interrupted))
+    #expect(server.sums.gets == 3)
+    #expect(ledger.sinceMount.gets == 3)
+  }
+
   @Test func `a server that knows neither ranges nor conditions nor encoding is read right`() async throws {
     let server = try FakeS3()
     server.put("k", "0123456789")

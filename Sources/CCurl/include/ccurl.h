@@ -15,6 +15,10 @@ CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value)
 CURLcode ccurl_set_offset(CURL *easy, CURLoption option, int64_t value);
 CURLcode ccurl_set_receiver(CURL *easy, CURLoption option, ccurl_receiver value);
 
+/// The type of CURLOPT_PREREQFUNCTION.
+typedef int (*ccurl_sender)(void *context, char *server, char *own, int server_port, int own_port);
+CURLcode ccurl_set_sender(CURL *easy, ccurl_sender value);
+
 /// Each gives 0 or NULL where libcurl has no value.
 long ccurl_get_long(CURL *easy, CURLINFO info);
 int64_t ccurl_get_offset(CURL *easy, CURLINFO info);
