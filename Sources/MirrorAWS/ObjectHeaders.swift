@@ -39,6 +39,11 @@ extension ObjectMetadata {
   }
 }
 
+extension HTTPHead {
+  /// Some field is of those that only S3 has.
+  var isFromS3: Bool { !all(prefix: "x-amz-").isEmpty }
+}
+
 extension CachingFields {
   init(_ head: HTTPHead) {
     // A list may be spread over several lines (RFC 9110 §5.3).

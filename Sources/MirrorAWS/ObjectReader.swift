@@ -51,8 +51,8 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
       var metadata = ObjectMetadata(answer, size: extent.size, isPart: extent.isPart)
       if let version = request.version { metadata.revision.version = version }
       let length = extent.end - extent.start
-      if request.condition != .none, !metadata.revision.isIdentified {
-        // A server that gave a tag gives it again; a portal in between does not.
+      if !metadata.revision.isIdentified, request.condition != .none || !answer.isFromS3 {
+        // A server that gave a tag gives it again; a portal in between does not, and has no word of S3's.
         return end(
           .fault(.malformedResponse, "nothing says which object this is: it has neither ETag nor Last-Modified"))
       }

@@ -25,6 +25,8 @@ struct Question: Sendable {
   /// Where the ledger puts it.
   var place: ObjectKey { key ?? listed }
 
+  func asks(_ field: String) -> Bool { headers.contains { $0.name == field } }
+
   /// A 404 says that there is no bucket.
   var isAboutBucket: Bool { key == nil }
 }

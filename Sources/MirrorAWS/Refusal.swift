@@ -50,6 +50,9 @@ struct Refusal {
     if code == "InvalidRequest", document?.message.contains("Server Side Encryption") ?? false { return .accessDenied }
     let meaning = S3ErrorCode.meaning(code) ?? S3ErrorCode.meaning(status: head.status)
     if meaning == .notFound, question.isAboutBucket { return .noSuchBucket }
+    // Where no condition and no range was given, none can fail.
+    if meaning == .preconditionFailed, !question.asks("If-Match") { return .malformedResponse }
+    if meaning == .rangeNotSatisfiable, !question.asks("Range") { return .malformedResponse }
     // A HEAD tells nothing but 400 of a token that ended.
     if question.method == .head, head.status == 400, signed?.sessionToken != nil { return .credentials }
     return meaning

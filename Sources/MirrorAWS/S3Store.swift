@@ -74,6 +74,9 @@ public final class S3Store: ObjectStore {
       throw question.malformed("the answer has no length", head)
     }
     var metadata = ObjectMetadata(head, size: size, isPart: false)
+    if !metadata.revision.isIdentified, !head.isFromS3 {
+      throw question.malformed("nothing says which object this is: it has neither ETag nor Last-Modified", head)
+    }
     if let version = request.version { metadata.revision.version = version }
     return metadata
   }
