@@ -14,8 +14,12 @@ extension CatalogueSession {
     guard bytes + shelf.budget.reserved <= shelf.budget.limit else { return (false, inUse()) }
     // What is moved behind this point was looked at.
     let end = shelf.nextUse()
-    while let candidates = read({ (store) throws(SQLiteError) in try store.oldestBlobs() }), !candidates.isEmpty {
-      for candidate in candidates {
+    var looked: Set<Int64> = []
+    while let candidates = read({ (store) throws(SQLiteError) in try store.oldestBlobs() }) {
+      // Where the disk takes no changes the same rows come again.
+      let new = candidates.filter { looked.insert($0.id).inserted }
+      if new.isEmpty { break }
+      for candidate in new where !removed.contains(candidate.id) {
         guard candidate.used <= end else { return (false, inUse()) }
         evict(candidate)
         if shelf.budget.reserve(bytes) { return (true, []) }

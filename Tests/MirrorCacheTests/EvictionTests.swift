@@ -71,6 +71,22 @@ struct EvictionTests {
     await cache.close()
   }
 
+  @Test func `room is not looked for without end while the catalogue takes no changes`() async throws {
+    let test = try TestCache(limit: 3 * page)
+    let cache = try test.open()
+    let blobs = try fill(cache, ["a", "b", "c"])
+    blobs.forEach { $0.retain() }
+    await cache.catalogue.flush()
+    let other = try Connection(cache.directory + "/catalogue.sqlite", .readWrite)
+    try other.execute("BEGIN IMMEDIATE")
+    let (made, candidates) = await cache.makeRoom(page)
+    #expect(!made && candidates.count == 3)
+    try other.execute("ROLLBACK")
+    blobs.forEach { $0.release() }
+    #expect(await cache.makeRoom(page).made)
+    await cache.close()
+  }
+
   @Test func `a blob is safe from being handed out to being released, or for half a minute`() async throws {
     let test = try TestCache(limit: page)
     let cache = try test.open()
