@@ -146,18 +146,34 @@ public final class BucketMirror: FileTree {
     if fresh { return true }
     do throws(StoreError) {
       // Past the breaker: at the start a failure is the caller's to judge.
-      try await sampleRoot(origin, deadline: known ? Self.patience : Self.startDeadline)
+      try await sampleRoot(within: known ? Self.patience : Self.startDeadline)
       return true
     } catch {
       // What the bucket's owner says is obeyed; what the network says is waited for.
-      let definite =
-        error.code == .noSuchBucket || error.code == .credentials || error.code == .clockSkew
-        || error.code == .wrongRegion
-      guard known, error.isOriginFailure, !definite else { throw error }
+      let definite = error.code == .noSuchBucket || error.code == .credentials || error.code == .clockSkew
+      guard known, error.isNoAnswer, !definite else { throw error }
       if error.code == .overBudget { return true }
       store.open(because: error)
       return false
     }
+  }
+
+  /// The whole page in so much time: a request's own deadline is for the head of its answer alone.
+  private func sampleRoot(within limit: Duration) async throws(StoreError) {
+    let work = Task { () -> StoreError? in
+      do throws(StoreError) {
+        try await sampleRoot(origin, deadline: limit)
+        return nil
+      } catch { return error }
+    }
+    let timer = Task {
+      try? await Task.sleep(for: limit)
+      if !Task.isCancelled { work.cancel() }
+    }
+    defer { timer.cancel() }
+    guard let error = await work.value else { return }
+    guard error.code == .cancelled else { throw error }
+    throw StoreError(.timeout, operation: error.operation, subject: error.subject, message: "no answer in time")
   }
 
   /// Writes what is not yet written.

@@ -104,6 +104,7 @@ final class FetchRun: ObjectSink {
       if let error, error.code != .cancelled, errand?.wait == nil {
         file.sources.log.limited(.warning, key: "read \(error.code)", "reading failed: \(error)")
       }
+      if error?.code == .timeout { file.noteUnanswered(writer.position..<max(writer.position, range.upperBound)) }
       file.ended(self, writer.position < range.upperBound ? error?.errno ?? .inputOutput : nil, gone: false)
     }
   }

@@ -57,7 +57,10 @@ extension MirroredFile {
     deliver()
     let failed = state.withLock { state -> [Waiting] in
       state.runs[ObjectIdentifier(run)] = nil
-      if gone { state.isGone = true }
+      if gone {
+        state.isGone = true
+        wasGone.store(true, ordering: .relaxed)
+      }
       if failure == .accessDenied { state.deniedUntil = sources.clock.now() + Namespace.grace }
       if failure == nil { return [] }
       // What is fetched ahead may be refused money that a reader, who came in the meantime, is given.
@@ -72,6 +75,11 @@ extension MirroredFile {
     if gone { owner?.revisionGone(self) }
     if isComplete { owner?.fileComplete(self) }
     advance()
+  }
+
+  /// Nobody answered in time for this; the kernel, which has asked for more than the page it needs, asks once more.
+  func noteUnanswered(_ range: Range<Int64>) {
+    state.withLock { $0.unanswered = (range, sources.clock.now() + Namespace.grace) }
   }
 
   /// The body was not what its checksum says: it is thrown away, and asked for once more.

@@ -105,7 +105,7 @@ extension BucketMirror {
         return await Errand.$current.withValue(nil) { await list(directory) }
       }
       let stale = change { state, now -> Bool in
-        let known = error.isOriginFailure && state.namespace.mayServeStaleListing(directory, now)
+        let known = error.isNoAnswer && state.namespace.mayServeStaleListing(directory, now)
         if known { state.served.stale += state.listings[directory]?.openers.count ?? 0 }
         return known
       }

@@ -239,7 +239,7 @@ extension BucketMirror {
     let failed = change { state, now -> (LookupAnswer, [LookupFlight.Reply])? in
       guard let waiters = state.land(id, flight) else { return nil }
       // Whoever fetches ahead can wait for a better one.
-      let maybeStale = error.isOriginFailure && Errand.current?.wait == nil
+      let maybeStale = error.isNoAnswer && Errand.current?.wait == nil
       let stale = maybeStale ? state.staleAnswer(id, self, count: waiters.count) : nil
       return (stale ?? .failed(error.errno), waiters)
     }

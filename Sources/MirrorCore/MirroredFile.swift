@@ -43,6 +43,8 @@ final class MirroredFile: Sendable {
     var isFetched = false
     /// Until when a denial is answered again without asking: what a read-ahead was denied the kernel asks for once more.
     var deniedUntil = Instant.distantPast
+    /// The same for what nobody answered in time: no reader waits for it twice.
+    var unanswered: (range: Range<Int64>, until: Instant)?
 
     func isReadable(_ range: Range<Int64>) -> Bool {
       !held.values.contains { $0.overlaps(range) } && blob?.isReadable(range) ?? false
@@ -55,6 +57,8 @@ final class MirroredFile: Sendable {
   let sources: FileSources
   weak let owner: (any FileOwner)?
   let state: Mutex<State>
+  /// As `State.isGone`, to be looked at with each read.
+  let wasGone = Atomic<Bool>(false)
 
   init(id: FileID, key: ObjectKey, revision: ObjectRevision, sources: FileSources, owner: any FileOwner) {
     self.owner = owner
@@ -92,6 +96,7 @@ final class MirroredFile: Sendable {
       case wait
       case gone
       case denied
+      case unanswered
     }
     let step = state.withLock { state -> Step in
       let wanted = state.readAhead.wanted(
@@ -101,6 +106,9 @@ final class MirroredFile: Sendable {
         // What was not fetched of a revision that is gone can't be had any more.
         if state.isGone { return .gone }
         if sources.clock.now() < state.deniedUntil { return .denied }
+        if let unanswered = state.unanswered, unanswered.range.overlaps(range), sources.clock.now() < unanswered.until {
+          return .unanswered
+        }
         state.waiting.append(Waiting(range: range, reply: reply))
         state.wanted.append(wanted)
         return .wait
@@ -117,6 +125,7 @@ final class MirroredFile: Sendable {
     case .wait: advance()
     case .gone: reply(.failed(.stale))
     case .denied: reply(.failed(.accessDenied))
+    case .unanswered: reply(.failed(.inputOutput))
     }
   }
 
@@ -161,6 +170,12 @@ final class MirroredFile: Sendable {
     }
     guard let blob else { return }
     for read in ripe { sources.replies.submit { self.answer(read.range, from: blob, read.reply) } }
+  }
+
+  /// It is current after all: the origin said so after it had said that it was gone.
+  func revive() {
+    state.withLock { $0.isGone = false }
+    wasGone.store(false, ordering: .relaxed)
   }
 
   /// The revision is no longer current: its bytes go when nobody uses them.

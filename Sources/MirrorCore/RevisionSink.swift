@@ -126,8 +126,14 @@ extension BucketMirror {
   /// The content of a name's current revision.
   func content(_ id: FileID, _ state: inout State) -> MirroredFile {
     state.moveRetired()
-    if let file = state.files[id] { return file }
     let (directory, slot) = (Int(id.directory), Int(id.slot))
+    if let file = state.files[id] {
+      // What was found gone made the name expire.
+      if file.wasGone.load(ordering: .relaxed), !state.namespace.directories[directory].table[slot].isExpired {
+        file.revive()
+      }
+      return file
+    }
     let file = MirroredFile(
       id: id, key: state.namespace.key(directory, slot),
       revision: state.namespace.revision(directory, slot), sources: sources, owner: self)

@@ -67,6 +67,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether something older may be shown in place of this: the origin can't be asked, or answers what makes no sense.
+  public var isNoAnswer: Bool { isOriginFailure || code == .invalidRequest }
+
   /// No connection came about: the next request to the same place would fail alike.
   public var isConnectionFailure: Bool { code == .unreachable || code == .tls || code == .credentials }
 

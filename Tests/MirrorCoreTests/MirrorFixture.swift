@@ -74,14 +74,20 @@ final class MirrorFixture: Sendable {
   func list(_ path: String) async -> Result<[String], Errno> {
     let node = path.isEmpty ? NodeID.root : await node(path)?.node
     guard let node else { return .failure(.noEntry) }
-    let opened: Result<OpenedDirectory, Errno> = await withCheckedContinuation { continuation in
-      mirror.openDirectory(node) { continuation.resume(returning: $0) }
-    }
-    let handle: UInt64
-    switch opened {
-    case .success(let opened): handle = opened.handle
+    switch await open(node) {
+    case .success(let opened): return await names(node, opened.handle)
     case .failure(let errno): return .failure(errno)
     }
+  }
+
+  func open(_ directory: NodeID) async -> Result<OpenedDirectory, Errno> {
+    await withCheckedContinuation { continuation in
+      mirror.openDirectory(directory) { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// What an open directory has; closes it.
+  func names(_ node: NodeID, _ handle: UInt64) async -> Result<[String], Errno> {
     defer { mirror.closeDirectory(node, handle: handle) }
     var names: [String] = []
     var offset: UInt64 = 0

@@ -77,6 +77,24 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `a first listing that breaks off is an error for every reader, however late he comes`() async throws {
+    let (fixture, names) = try large()
+    fixture.store.closeGate()
+    let opening = Task { await fixture.open(.root) }
+    #expect(await eventually { fixture.store.asked("list") == 1 })
+    fixture.store.stepGate()
+    let handle = try await opening.value.get().handle
+    #expect(await eventually { fixture.store.asked("list") == 3 })
+    fixture.store.fail(.serverError)
+    fixture.store.openGate()
+    // All is over before the directory is read.
+    try await Task.sleep(for: .milliseconds(200))
+    #expect(await fixture.names(.root, handle) == .failure(.inputOutput))
+    fixture.store.fail(nil)
+    #expect(await fixture.list("") == .success(names))
+    await fixture.close()
+  }
+
   @Test func `while a page of a large directory comes the next one is asked for, and no more`() async throws {
     let (fixture, names) = try large()
     fixture.store.closeGate()

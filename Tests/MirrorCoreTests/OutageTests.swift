@@ -5,7 +5,9 @@ import MirrorStore
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct OutageTests {
-  @Test(arguments: [StoreError.Code.unreachable, .timeout, .serverError, .throttled, .malformedResponse, .credentials])
+  @Test(arguments: [
+    StoreError.Code.unreachable, .timeout, .serverError, .throttled, .malformedResponse, .credentials, .invalidRequest,
+  ])
   func `a stale copy is served when the origin fails, a cold name is an error and never absent`(
     _ code: StoreError.Code
   ) async throws {
@@ -39,7 +41,39 @@ import Testing
     await fixture.close()
   }
 
-  @Test func `a start without the origin serves what an earlier run cached`() async throws {
+  @Test func `what was said to be gone is read again once the origin vouches for it`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("f", "good")
+    _ = await fixture.list("")
+    let node = try #require(await fixture.node("f"))
+    for code in [StoreError.Code.preconditionFailed, .rangeNotSatisfiable] {
+      fixture.store.fail(code)
+      #expect(await fixture.read(node) == .failure(.stale))
+      #expect(await fixture.read(node) == .failure(.stale))
+      fixture.store.fail(nil)
+    }
+    #expect(await fixture.read("f") == "good")
+    #expect(await fixture.node("f")?.node == node.node)
+    await fixture.close()
+  }
+
+  @Test func `no reader waits twice for what nobody answers`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("f", "good")
+    _ = await fixture.list("")
+    let node = try #require(await fixture.node("f"))
+    fixture.store.fail(.timeout)
+    _ = fixture.store.takeLog()
+    for _ in 0..<2 { #expect(await fixture.read(node) == .failure(.inputOutput)) }
+    #expect(fixture.store.asked("get f") == 1)
+    fixture.store.fail(nil)
+    fixture.clock.advance(.milliseconds(200))
+    #expect(await fixture.read(node) == .success(Array("good".utf8)))
+    await fixture.close()
+  }
+
+  @Test(arguments: [StoreError.Code.unreachable, .wrongRegion, .invalidRequest])
+  func `a start without the origin serves what an earlier run cached`(_ code: StoreError.Code) async throws {
     let fixture = try MirrorFixture()
     fixture.store.put("d/f", "good")
     _ = try await fixture.mirror.start()
@@ -47,7 +81,7 @@ import Testing
     await fixture.close()
     let again = try MirrorFixture(in: fixture.directory)
     again.clock.advance(.seconds(7200))
-    again.store.fail(.unreachable)
+    again.store.fail(code)
     #expect(try await again.mirror.start() == false)
     #expect(await again.read("d/f") == "good")
     #expect(await again.list("d") == .success(["f"]))
