@@ -13,10 +13,12 @@ public enum Unmount {
     guard let socket = mount.socket else { return try detach(mount.mountPoint, lazy: lazy) }
     let attendance: ControlClient.Attendance
     do throws(Errno) { attendance = try ControlClient.Attendance(.attend, at: socket) } catch {
+      if DeadMount.isDead(mount.mountPoint) { return try detach(mount.mountPoint, lazy: lazy) }
       throw RunningMounts.unreachable(mount.mountPoint, error)
     }
     do throws(CommandFailure) { _ = try mount.ask(ControlRequest(lazy ? .detach : .unmount)) } catch {
       // A daemon whose mount is gone may end before it has answered.
+      if DeadMount.isDead(mount.mountPoint) { return try detach(mount.mountPoint, lazy: lazy) }
       if DeadMount.isMounted(mount.mountPoint) { throw error.code == .failure ? inUse(mount.mountPoint, error) : error }
     }
     if attendance.wait(atMost: lazy ? .seconds(2) : .seconds(60)) { return nil }
