@@ -67,6 +67,10 @@ int cfuse_notify_invalidate(struct cfuse_session *session, uint64_t parent, cons
   return notify(session, parent, name, length, 0);
 }
 
+int cfuse_notify_content(struct cfuse_session *session, uint64_t node) {
+  return fuse_lowlevel_notify_inval_inode(session->fuse, node, 0, 0);
+}
+
 static void (*log_call)(int level, const char *text);
 
 static void log_message(enum fuse_log_level level, const char *format, va_list arguments) {

@@ -102,6 +102,7 @@ extension MirroredFile {
       sources.cache.retire(blob)
       blob.release()
     }
+    owner?.contentDamaged(self)
     for read in failed { read.reply(.failed(.inputOutput)) }
     advance()
   }

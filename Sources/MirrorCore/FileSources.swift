@@ -50,6 +50,8 @@ final class FileSources: Sendable {
 protocol FileOwner: AnyObject, Sendable {
   /// The revision is gone from the bucket: its name must be asked for again.
   func revisionGone(_ file: MirroredFile)
+  /// Bytes of it that may have been shown were not right.
+  func contentDamaged(_ file: MirroredFile)
   /// An answer for it came, and says this of it.
   func fileTold(_ file: MirroredFile, _ metadata: ObjectMetadata, asked: Instant)
   /// The first of its bytes come from the origin.

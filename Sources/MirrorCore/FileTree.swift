@@ -171,4 +171,7 @@ public protocol KernelNotices: Sendable {
   func expire(_ name: [UInt8], in parent: NodeID)
   /// The name is gone or no longer absent, or its unused inode should be forgotten. Never for a directory.
   func invalidate(_ name: [UInt8], in parent: NodeID)
+  /// Bytes that were shown of this file turned out damaged: none of its pages may be used again
+  /// (FUSE_NOTIFY_INVAL_INODE).
+  func forgetContent(of node: NodeID)
 }

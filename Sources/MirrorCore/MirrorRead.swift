@@ -98,6 +98,17 @@ extension BucketMirror: FileOwner {
     }
   }
 
+  func contentDamaged(_ file: MirroredFile) {
+    let node = state.withLock { state -> NodeID? in
+      if state.files[file.id] === file {
+        let link = state.namespace.directories[Int(file.id.directory)].table[Int(file.id.slot)].link
+        return link == 0 ? nil : state.namespace.nodes.id(link)
+      }
+      return state.superseded.first { $0.value === file }.map { state.namespace.nodes.id($0.key) }
+    }
+    if let node { notices.withLock { $0 }?.forgetContent(of: node) }
+  }
+
   func askToForget(_ keys: [ObjectKey]) {
     let names = state.withLock { state in
       keys.compactMap { key -> (NodeID, [UInt8])? in

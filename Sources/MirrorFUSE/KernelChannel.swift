@@ -41,4 +41,5 @@ import MirrorPlatform
   func invalidate(_ name: [UInt8], in parent: NodeID) -> Int32 {
     unsafe cfuse_notify_invalidate(session, parent.rawValue, name, name.count)
   }
+  func forgetContent(of node: NodeID) -> Int32 { unsafe cfuse_notify_content(session, node.rawValue) }
 }

@@ -9,15 +9,18 @@ import Synchronization
 protocol NoticeChannel: Sendable {
   func expire(_ name: [UInt8], in parent: NodeID) -> Int32
   func invalidate(_ name: [UInt8], in parent: NodeID) -> Int32
+  func forgetContent(of node: NodeID) -> Int32
 }
 
 /// The notices of one session, in order and without duplicates. A directory with an unanswered LOOKUP or READDIR is
 /// passed over and visited again: a notice would wait behind it in the kernel and hold up every later look-up there.
 final class Notifier: KernelNotices {
   private struct Notice: Hashable {
-    let expires: Bool
+    enum Kind { case expire, invalidate, forgetContent }
+    let kind: Kind
+    /// Of content: the file itself.
     let parent: NodeID
-    let name: [UInt8]
+    var name: [UInt8] = []
   }
   private struct State {
     var queue: [Notice] = []
@@ -41,13 +44,16 @@ final class Notifier: KernelNotices {
     bell = try Doorbell()
   }
 
-  func expire(_ name: [UInt8], in parent: NodeID) { add(Notice(expires: true, parent: parent, name: name)) }
+  func expire(_ name: [UInt8], in parent: NodeID) { add(Notice(kind: .expire, parent: parent, name: name)) }
 
-  func invalidate(_ name: [UInt8], in parent: NodeID) { add(Notice(expires: false, parent: parent, name: name)) }
+  func invalidate(_ name: [UInt8], in parent: NodeID) { add(Notice(kind: .invalidate, parent: parent, name: name)) }
+
+  func forgetContent(of node: NodeID) { add(Notice(kind: .forgetContent, parent: node)) }
 
   private func add(_ notice: Notice) {
     let added = state.withLock { state in
-      guard !state.stopped, !notice.name.isEmpty, state.queued.insert(notice).inserted else { return false }
+      guard !state.stopped, notice.kind == .forgetContent || !notice.name.isEmpty, state.queued.insert(notice).inserted
+      else { return false }
       state.queue.append(notice)
       return true
     }
@@ -116,7 +122,11 @@ final class Notifier: KernelNotices {
   }
 
   private func carryOut(_ notice: Notice, _ session: some NoticeChannel) -> Int32 {
-    guard notice.expires else { return session.invalidate(notice.name, in: notice.parent) }
+    switch notice.kind {
+    case .expire: break
+    case .invalidate: return session.invalidate(notice.name, in: notice.parent)
+    case .forgetContent: return session.forgetContent(of: notice.parent)
+    }
     let result = session.expire(notice.name, in: notice.parent)
     guard result == -ENOSYS, tree.isFile(notice.name, in: notice.parent) else { return result }
     return session.invalidate(notice.name, in: notice.parent)

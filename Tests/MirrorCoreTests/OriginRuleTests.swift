@@ -278,4 +278,5 @@ private final class NoticeLog: KernelNotices {
     expired.withLock { $0.append(String(decoding: name, as: UTF8.self)) }
   }
   func invalidate(_ name: [UInt8], in parent: NodeID) {}
+  func forgetContent(of node: NodeID) {}
 }

@@ -22,6 +22,7 @@ struct NotifierRules {
       return -ENOENT
     }
     func expire(_ name: [UInt8], in parent: NodeID) -> Int32 { isOld ? -ENOSYS : take("expire", name, parent) }
+    func forgetContent(of node: NodeID) -> Int32 { 0 }
     func invalidate(_ name: [UInt8], in parent: NodeID) -> Int32 { take("invalidate", name, parent) }
   }
 

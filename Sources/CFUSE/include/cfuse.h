@@ -76,6 +76,8 @@ void cfuse_session_destroy(struct cfuse_session *session);
 int cfuse_notify_expire(struct cfuse_session *session, uint64_t parent, const uint8_t *name, size_t length);
 /// FUSE_NOTIFY_INVAL_ENTRY; 0 or a negative errno.
 int cfuse_notify_invalidate(struct cfuse_session *session, uint64_t parent, const uint8_t *name, size_t length);
+/// FUSE_NOTIFY_INVAL_INODE of all its pages.
+int cfuse_notify_content(struct cfuse_session *session, uint64_t node);
 
 /// The replies: 0, or a negative errno when the kernel did not take it. Each frees the request.
 int cfuse_reply_error(cfuse_request request, int error);
