@@ -29,6 +29,12 @@ public enum Unmount {
 
   /// Without a daemon that can be asked: dead mounts, and others when that is what is wanted.
   private static func detach(_ mountPoint: String, lazy: Bool) throws(CommandFailure) -> String? {
+    // One that ends by itself has no socket any more.
+    for _ in 0..<40 where !lazy {
+      if !DeadMount.isMounted(mountPoint) { return nil }
+      if DeadMount.isDead(mountPoint) { break }
+      pause(.milliseconds(50))
+    }
     guard lazy || DeadMount.isDead(mountPoint) else {
       throw CommandFailure(
         .failure,

@@ -91,11 +91,13 @@ public final class KernelSession: Sendable {
   /// from sight either way. Throws `busy` when programs use it.
   public func unmount(lazy: Bool) throws(MountError) {
     let place = place.withLock { $0 }
-    guard let path = place.path, let top = try? MountTable.top(at: path) else {
-      throw MountError(.notMounted, path: place.path ?? "")
+    guard let path = place.path else { throw MountError(.notMounted, path: "") }
+    // Where the table can't be read, for want of descriptors say, the attempt tells.
+    if let records = try? MountTable.records() {
+      guard let top = records.last(where: { $0.mountPoint == path }) else { throw MountError(.notMounted, path: path) }
+      // Somebody's mount on top of ours is not ours to end.
+      guard top.device == place.device else { throw MountError(.busy, path: path, detail: "\(top.type) on top of it") }
     }
-    // Somebody's mount on top of ours is not ours to end.
-    guard top.device == place.device else { throw MountError(.busy, path: path, detail: "\(top.type) on top of it") }
     try Unmounting.unmount(path, lazy: lazy)
   }
 }
