@@ -60,7 +60,15 @@ struct ErrorTests {
   private func question(_ row: Row) -> Question {
     Question(
       operation: "GetObject", subject: "b/k", kind: .get, method: row.isHead ? .head : .get,
-      key: row.isBucket ? nil : ObjectKey("k"))
+      key: row.isBucket ? nil : ObjectKey("k"),
+      headers: [HTTPField("If-Match", "\"t\""), HTTPField("Range", "bytes=0-9")])
+  }
+
+  @Test(arguments: [412, 416]) func `where no condition and no range was given, none has failed`(status: Int) {
+    let row = Row(status: status, expected: .malformedResponse)
+    var question = question(row)
+    question.headers = []
+    #expect(refusal(row).error(question, signed: nil, now: WallTime(seconds: 0)).code == row.expected)
   }
 
   @Test(arguments: rows) func `a refusal has its code`(row: Row) {

@@ -281,6 +281,16 @@ struct ObjectRequestTests {
     #expect(error?.code == .malformedResponse)
   }
 
+  @Test func `a page that says nothing of an object and is not S3's is none`() async throws {
+    let page = ScriptedAnswer(
+      fields: [("Content-Length", "5"), ("Content-Type", "text/html")], body: Array("login".utf8), isForeign: true)
+    let sink = CollectingSink()
+    let got = await storeError { _ = try await makeStore(ScriptedClient(page)).get(GetRequest(key: key), into: sink) }
+    #expect(got?.code == .malformedResponse)
+    let seen = await storeError { _ = try await makeStore(ScriptedClient(page)).head(HeadRequest(key: key)) }
+    #expect(seen?.code == .malformedResponse)
+  }
+
   @Test func `an empty tag is no tag`() async throws {
     let answer = ScriptedAnswer(fields: [("Content-Length", "1"), ("ETag", "\"\"")])
     #expect(try await makeStore(ScriptedClient(answer)).head(HeadRequest(key: key)).revision.etag == nil)

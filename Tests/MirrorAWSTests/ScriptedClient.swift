@@ -12,6 +12,8 @@ struct ScriptedAnswer: Sendable {
   var body: [UInt8] = []
   /// Fails instead, after the head if one has a status.
   var error: HTTPError.Kind?
+  /// Somebody else's: nothing in it is S3's.
+  var isForeign = false
 
   static func error(_ status: Int, _ code: String, extra: String = "", fields: [(String, String)] = [])
     -> ScriptedAnswer
@@ -46,7 +48,8 @@ final class ScriptedClient: HTTPClient {
     }
     let answer = script(request, index)
     if let error = answer.error, answer.status == 0 { throw HTTPError(error, wasSent: false, message: "scripted") }
-    var goesOn = handler.head(HTTPHead(status: answer.status, fields: answer.fields))
+    var goesOn = handler.head(
+      HTTPHead(status: answer.status, fields: answer.fields + (answer.isForeign ? [] : [("x-amz-id-2", "script")])))
     var received: Int64 = 0
     var rest = answer.body[...]
     while goesOn, !rest.isEmpty, request.method == .get {
