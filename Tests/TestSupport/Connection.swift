@@ -51,9 +51,12 @@ final class Connection: Sendable {
 
   /// Waits while the connection lasts: false when it is gone before `condition` holds.
   func wait(until condition: () -> Bool) -> Bool {
+    var looks = 0
     while !condition() {
       if isGone { return false }
-      pause(.milliseconds(2))
+      // Whoever waits for long need not be told within the millisecond.
+      pause(.milliseconds(looks < 200 ? 2 : 10))
+      looks += 1
     }
     // What is cut before the condition comes to hold stays cut.
     return !isCut.load(ordering: .acquiring)

@@ -35,6 +35,10 @@ struct Answering {
       case .reset:
         connection.resetWhenClosed()
         return unanswered()
+      case .close: return unanswered()
+      case .raw(let bytes):
+        connection.write(bytes)
+        return unanswered()
       default: break
       }
     }
@@ -68,6 +72,9 @@ struct Answering {
       fields.all.append(("Content-Length", "\(length)"))
     }
     if closes { fields["Connection"] = "close" }
+    for case .announce(let difference) in faults where fields["Content-Length"] != nil {
+      fields["Content-Length"] = "\(max(0, length + difference))"
+    }
     for case .field(let name, let value) in faults { fields[name] = value }
     for case .interim(let status) in faults { connection.write(Array("HTTP/1.1 \(status) Wait\r\n\r\n".utf8)) }
     guard connection.write(Array("HTTP/1.1 \(answer.status) \(phrase(answer.status))\r\n\(fields.text)\r\n".utf8))
@@ -81,8 +88,16 @@ struct Answering {
   private func stream(_ answer: FakeAnswer) -> Bool {
     let end = answer.range.upperBound - answer.range.lowerBound
     var events = self.events
+    let spots = faults.compactMap { fault -> Int64? in
+      switch fault {
+      case .corrupt(let at): at
+      case .corruptSomewhere: end > 0 ? Int64.random(in: 0..<end) : nil
+      default: nil
+      }
+    }
     var sent: Int64 = 0
     let started = ContinuousClock.now
+    let releases = core.state.withLock { $0.releases }
     while true {
       while let event = events.first, event.at <= sent {
         events.removeFirst()
@@ -91,14 +106,15 @@ struct Answering {
       if sent == end { break }
       guard connection.wait(until: { mode() != .blackhole }) else { return false }
       var count = min(end - sent, events.first.map { $0.at - sent } ?? .max, 1 << 17)
-      if let rate {
+      if let rate, core.state.withLock({ $0.releases }) == releases {
         count = min(count, Int64(max(1, rate / 50)))
         let due = started + .nanoseconds(Int64(Double(sent) / Double(rate) * 1e9))
-        guard connection.wait(until: { ContinuousClock.now >= due }) else { return false }
+        guard connection.wait(until: { ContinuousClock.now >= due || core.state.withLock { $0.releases } != releases })
+        else { return false }
       }
       let from = answer.range.lowerBound + sent
       var part = answer.body.slice(from, from + count)
-      for case .corrupt(let at) in faults where at >= sent && at < sent + count { part[Int(at - sent)] ^= 0xFF }
+      for at in spots where at >= sent && at < sent + count { part[Int(at - sent)] ^= 0xFF }
       core.note(request.number, bytes: count)
       if answer.chunked { part = Array("\(String(part.count, radix: 16))\r\n".utf8) + part + [13, 10] }
       guard connection.write(part) else { return false }

@@ -109,6 +109,8 @@ extension FakeS3 {
     public var sessionLife: Int64?
     /// Sends listings in chunks, as AWS does.
     public var chunkedLists = false
+    /// Sends the checksum of the whole with parts of it.
+    public var tellsChecksumsWithParts = false
     /// Sends ETag and Last-Modified with a 304.
     public var describesNotModified = true
     public init() {}

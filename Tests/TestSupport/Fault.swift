@@ -13,18 +13,26 @@ public enum Fault: Sendable {
   case status(Int, code: String? = nil, retryAfter: String? = nil)
   /// Answers exactly this.
   case answer(Int, Fields = Fields(), [UInt8])
+  /// Sends these bytes in place of an answer, and closes.
+  case raw([UInt8])
+  /// Closes the connection before the head.
+  case close
   /// Resets the connection before the head.
   case reset
   /// Resets it in the body.
   case resetAfter(Int64)
   /// Announces the whole body and ends the connection orderly in its middle.
   case truncateAfter(Int64)
-  /// Sends the body no faster.
+  /// Sends the body no faster, until `release()`.
   case throttle(bytesPerSecond: Int)
   /// Flips the bits of one byte of the body.
   case corrupt(at: Int64)
+  /// The same, at another place each time.
+  case corruptSomewhere
   /// Runs in the middle of the body, on the server's thread: to replace the object while it streams, say.
   case meanwhile(after: Int64, @Sendable () -> Void)
+  /// Announces a body longer by so much (shorter: negative) than the one that is sent.
+  case announce(longerBy: Int64)
   /// Replaces or adds a header field; nil takes it away.
   case field(String, String?)
   /// Keeps the status and fields, and sends this body.

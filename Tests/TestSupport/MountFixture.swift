@@ -56,13 +56,15 @@ public final class MountFixture: Sendable {
 
   deinit { takeAway() }
 
-  /// Mounts, again after an unmount too. After `limit` a watchdog kills the daemon, so that no test waits for ever.
+  /// Mounts, again after an unmount too; `prefix` is a command that runs another. After `limit` a watchdog kills the daemon, so that no test waits for ever.
   @discardableResult
-  public func mount(_ options: [String] = [], limit: Duration = .seconds(120)) async throws -> CommandResult {
+  public func mount(
+    _ options: [String] = [], through prefix: [String] = [], limit: Duration = .seconds(120)
+  ) async throws -> CommandResult {
     AtExit.unmount(point)
     let result = try await command(
       ["mount", "--endpoint-url", endpoint, "--cache-dir", cache] + Self.commonOptions + options + [source, point],
-      limit: .seconds(60))
+      through: prefix, limit: .seconds(60))
     if result.succeeded {
       let watch = Watchdog(point: point, limit: limit)
       state.withLock { $0.watch = watch }
@@ -73,9 +75,11 @@ public final class MountFixture: Sendable {
   }
 
   /// Runs the program with this fixture's environment: `["status", "--json"]`.
-  public func command(_ arguments: [String], limit: Duration = .seconds(30)) async throws -> CommandResult {
+  public func command(
+    _ arguments: [String], through prefix: [String] = [], limit: Duration = .seconds(30)
+  ) async throws -> CommandResult {
     guard let program = Self.program else { throw SystemFailure(message: "s3mirror: not built") }
-    return try await run([program] + arguments, environment: environment, limit: limit)
+    return try await run(prefix + [program] + arguments, environment: environment, limit: limit)
   }
 
   /// Nothing of the machine's own AWS settings counts.
@@ -104,6 +108,11 @@ public final class MountFixture: Sendable {
 
   /// The daemon's process.
   public var daemon: pid_t? { state.withLock { $0.daemon } ?? Daemons.of(point).first }
+
+  /// Sends a signal to all processes that make or serve this mount.
+  public func signal(_ signal: Int32) {
+    for process in state.withLock({ $0.daemon }).map({ [$0] }) ?? Daemons.of(point) { _ = kill(process, signal) }
+  }
 
   /// SIGKILL, as a crash; the dead mount is taken from the tree, so that `mount` works again.
   public func killDaemon() async throws {

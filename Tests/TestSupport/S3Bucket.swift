@@ -132,12 +132,15 @@ struct S3Bucket {
     if let version { answer.fields["x-amz-version-id"] = version.id }
     answer.body = object.body
     answer.range = 0..<object.body.size
+    func tellChecksums() {
+      guard request.fields["x-amz-checksum-mode"]?.uppercased() == "ENABLED" else { return }
+      answer.fields.all += object.fields.all.filter { $0.name.lowercased().hasPrefix("x-amz-checksum-") }
+    }
     guard !ignoresRange, let text = request.fields["range"], let range = byteRange(text, size: object.body.size) else {
-      if request.fields["x-amz-checksum-mode"]?.uppercased() == "ENABLED" {
-        answer.fields.all += object.fields.all.filter { $0.name.lowercased().hasPrefix("x-amz-checksum-") }
-      }
+      tellChecksums()
       return answer
     }
+    if state.settings.tellsChecksumsWithParts { tellChecksums() }
     guard !range.isEmpty else {
       var failure = error(416, "InvalidRange", request)
       failure.fields["Content-Range"] = "bytes */\(object.body.size)"
