@@ -106,7 +106,7 @@ extension Namespace {
   /// then all it tells is that the name was absent once.
   mutating func remember(_ id: NameID, absentUntil stamp: WallTime) {
     guard slot(of: id) == nil, absent[id] == nil else { return }
-    let left = stamp - effects.latest
+    let left = stamp - effects.clocks.wall
     let now = effects.clocks.now
     setAbsent(id, until: left <= negativeLifetime(id) ? now + left : now, now: now)
   }

@@ -89,6 +89,7 @@ public final class MountLife: Sendable {
     ThisProcess.boundHeaps()
     ThisProcess.forbidCoreDumps()
     ThisProcess.reportCrashes()
+    Digest.prepare()
     ThisProcess.raiseOpenFileLimit()
     startThread("signals") { [self] in
       while true {

@@ -197,8 +197,8 @@ struct ModelJudge {
 
   /// An errno must have its cause.
   func check(_ errno: Errno, _ operation: ModelOperation, _ now: Instant) throws(ModelVerdict) {
-    let wasOffline = operation.wasOffline || lastOffline >= operation.started
     let since = operation.started + (.zero - Self.grace)
+    let wasOffline = operation.wasOffline || lastOffline >= since
     switch errno {
     case .inputOutput
     where wasOffline || failed(operation, since: since, { $0 != .accessDenied && $0 != .credentials }):
@@ -315,7 +315,10 @@ struct ModelJudge {
   // MARK: Copies
 
   /// All of a version was read.
-  mutating func read(_ number: Int, _ key: [UInt8]) { if shown[key]?.number == number { kept[key] = number } }
+  mutating func read(_ number: Int, _ key: [UInt8]) {
+    guard let shown = shown[key], shown.number == number, (toldAbsent[key] ?? .distantPast) < shown.at else { return }
+    kept[key] = number
+  }
 
   /// A failure costs no copy.
   func checkKept(_ operation: ModelOperation, _ down: StoreError.Code?) throws(ModelVerdict) {
