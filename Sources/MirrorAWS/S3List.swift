@@ -70,7 +70,8 @@ extension ListPage {
   fileprivate func advances(on request: ListRequest) -> Bool {
     if let next, next == request.continuation { return false }
     guard let after = request.startAfter, request.continuation == nil, next != nil else { return true }
-    return objects.allSatisfy { $0.key > after }
+    // Some servers begin a little earlier than they were asked to.
+    return [objects.last?.key, prefixes.last].compactMap(\.self).max().map { $0 > after } ?? true
   }
 }
 

@@ -73,7 +73,7 @@ struct DeadMountTests {
       deadline = time.monotonic() + 60
       while not os.path.exists(end) and time.monotonic() < deadline: time.sleep(0.01)
       """
-    let daemon = try #require(mount.daemon)
+    let daemon = pid_t(try await mount.status().number("pid"))
     let (ready, end) = (directory.file("ready"), directory.file("end"))
     async let holder = python(script, "\(daemon)", ready, end)
     #expect(await eventually { (try? FileSystem.attributes(ready)) != nil })
