@@ -32,7 +32,8 @@ extension BucketMirror {
     var places: Set<String> = []
     while true {
       let (page, ahead) = try await receive(asked, of: directory)
-      if let place = page.next, !places.insert(place).inserted {
+      // A flat listing that is begun anew name by name comes by the same places.
+      if let place = page.next, !places.insert(asked.request.delimited ? place : "flat \(place)").inserted {
         ahead?.answer.cancel()
         throw StoreError(
           .malformedResponse, operation: "ListObjectsV2", subject: "\(asked.request.prefix)",
@@ -43,6 +44,7 @@ extension BucketMirror {
         scan = ListingScan(base: directory, coversBase: true, since: since, isOrdered: false)
         if asked.request.startAfter != nil || asked.request.continuation != nil {
           ahead?.answer.cancel()
+          places = []
           asked = ask(ListRequest(prefix: asked.request.prefix, delimited: true), of: directory)
           continue
         }
