@@ -6,8 +6,9 @@ import MirrorPlatform
 ///
 /// Sendable because every variable below is touched only with `mutex` held.
 @safe final class BatchThread<Item: Sendable>: @unchecked Sendable {
-  /// So many items are taken at once, however patient they are.
-  static var enough: Int { 1000 }
+  /// So many items are taken at once, however patient they are. While a large listing comes in it needs the processors
+  /// itself, and what it tells can wait.
+  static var enough: Int { 50_000 }
 
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -61,9 +62,6 @@ import MirrorPlatform
       wakeUp(at: 0)
     }
   }
-
-  /// Items that wait.
-  var backlog: Int { locked { pending.count } }
 
   private func take() -> [Item]? {
     locked {

@@ -5,9 +5,6 @@ public import MirrorStore
 /// The durable memory of a source. Answers see all that was recorded before the question (except while the disk takes
 /// no writes: then they see what it last took).
 public final class Catalogue: Sendable {
-  /// Changes that may wait before `settle` makes their author wait.
-  private static let comfortable = 4 * BatchThread<CatalogueItem>.enough
-
   private let shelf: BlobShelf
   var thread: BatchThread<CatalogueItem> { shelf.thread }
 
@@ -22,12 +19,6 @@ public final class Catalogue: Sendable {
   /// Takes note of a change, which is on disk within a second or two. Never waits.
   public func record(_ change: CatalogueChange) {
     thread.post(.write(.change(change)), within: CatalogueSession.patience)
-  }
-
-  /// Waits while very many changes are pending: for authors of listings, between pages.
-  public func settle() async {
-    guard thread.backlog > Self.comfortable else { return }
-    await ask(()) { _ in }
   }
 
   /// A key as last known; nil if never heard of.

@@ -49,6 +49,8 @@ final class CatalogueSession: @unchecked Sendable {
 
   /// Beyond this many writes that no disk takes, the oldest are let go: they cost requests, never truth.
   private static let backlog = 200_000
+  /// Changes of one transaction.
+  private static let atOnce = 1000
   /// How long a change may wait in memory.
   static let patience: Duration = .seconds(1)
 
@@ -72,7 +74,7 @@ final class CatalogueSession: @unchecked Sendable {
       case .discard(let blob): discard(blob)
       case .job(let job): job(self)
       }
-      if uncommitted.count >= BatchThread<CatalogueItem>.enough { commit() }
+      if uncommitted.count >= Self.atOnce { commit() }
     }
     return delay()
   }
@@ -106,7 +108,7 @@ final class CatalogueSession: @unchecked Sendable {
       fail(error)
       return false
     }
-    uncommitted.removeAll(keepingCapacity: uncommitted.count <= 2 * BatchThread<CatalogueItem>.enough)
+    uncommitted.removeAll(keepingCapacity: uncommitted.count <= 2 * Self.atOnce)
     removed.removeAll()
     begunAt = nil
     pause = .seconds(1)

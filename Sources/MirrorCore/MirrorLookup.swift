@@ -4,6 +4,10 @@ import MirrorStore
 import Synchronization
 
 extension BucketMirror {
+  /// So many questions stay asked while nobody is answered: more of them find out no more, and a walk would have one for
+  /// each name, held in memory until its deadline, and all sent when the origin returns.
+  private static let questionsWhileLate = 16
+
   public func lookUp(_ name: [UInt8], in parent: NodeID, reply: @escaping @Sendable (LookupAnswer) -> Bool) {
     if name.count > 255 {
       _ = reply(.failed(.nameTooLong))
@@ -28,7 +32,9 @@ extension BucketMirror {
       case .ask(let question):
         if let answer = state.answerWhileAsking(question, now) ?? (isLate ? state.staleAnswer(question.id, self) : nil)
         {
-          guard state.lookups[question.id] == nil else { return .answer(answer) }
+          guard state.lookups[question.id] == nil, !isLate || state.lookups.count < Self.questionsWhileLate else {
+            return .answer(answer)
+          }
           state.lastFlight += 1
           state.lookups[question.id] = LookupFlight(number: state.lastFlight, waiters: [])
           return .answerAndStart(answer, question, flight: state.lastFlight)

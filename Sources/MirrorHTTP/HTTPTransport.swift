@@ -1,6 +1,7 @@
 // HTTP over libcurl: callers hand requests to one transfer thread and await their end.
 import Glibc
 public import MirrorPlatform
+import Synchronization
 
 /// Owns the transfer thread and its connections. Safe to share.
 public final class HTTPTransport: HTTPClient {
@@ -41,6 +42,8 @@ public final class HTTPTransport: HTTPClient {
     } onCancel: {
       loop.cancel(transfer)
     }
+    // The caller reads what its handler was given on the transfer thread.
+    _ = transfer.hasEnded.load(ordering: .acquiring)
     return try outcome.get()
   }
 }

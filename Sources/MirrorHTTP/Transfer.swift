@@ -3,12 +3,14 @@ import CCurl
 import MirrorPlatform
 import Synchronization
 
-/// `@unchecked Sendable`: after `submit` every field but `isCancelled` is touched by the transfer thread alone.
+/// `@unchecked Sendable`: after `submit` every field but the atomic ones is touched by the transfer thread alone.
 final class Transfer: @unchecked Sendable {
   typealias Outcome = Result<HTTPSummary, HTTPError>
 
   let request: WireRequest
   let isCancelled = Atomic(false)
+  /// What the transfer thread wrote until it set this is seen by whoever reads it afterwards.
+  let hasEnded = Atomic(false)
   private let handler: any HTTPResponseHandler
   private var waiter: CheckedContinuation<Outcome, Never>?
   private var parser = HTTPHeadParser()
@@ -127,6 +129,7 @@ final class Transfer: @unchecked Sendable {
   private func resume(_ outcome: Outcome) {
     let waiter = self.waiter
     self.waiter = nil
+    hasEnded.store(true, ordering: .releasing)
     waiter?.resume(returning: outcome)
   }
 }

@@ -79,7 +79,6 @@ struct AbsencesOnDiskTests {
     let cache = try test.open()
     for number in 0..<53_000 {
       cache.catalogue.record(.absent(ObjectKey("d/\(number)"), until: later(Int64(100 + number))))
-      if number % 1000 == 0 { await cache.catalogue.settle() }
     }
     await cache.close()
     #expect(try count() <= Int64(CatalogueStore.largestAbsences))

@@ -149,7 +149,6 @@ struct CatalogueTests {
         let key = "dir/\(1_000_000 + page * 1000 + index)"
         catalogue.record(object(ObjectKey(key), revision(index, "0123456789abcdef0123456789abcdef"), at: 3))
       }
-      await catalogue.settle()
     }
     let found = await catalogue.directory(ObjectKey("dir/"))
     #expect(found?.objects.count == 100_000)

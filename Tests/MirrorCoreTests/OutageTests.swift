@@ -95,6 +95,23 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `while nobody is answered, few questions wait for the silent origin`() async throws {
+    var rules = FreshnessRules()
+    try rules.add("always")
+    let fixture = try MirrorFixture(rules, sleep: { _ in })
+    for index in 0..<100 { fixture.store.put("f\(index)", "good") }
+    for index in 0..<100 { #expect(await fixture.read("f\(index)") == "good") }
+    fixture.clock.advance(.seconds(1))
+    fixture.store.closeGate()
+    _ = fixture.store.takeLog()
+    for index in 0..<100 { #expect(await fixture.read("f\(index)") == "good") }
+    #expect((1...16).contains(fixture.store.asked("get")), "of a hundred, each past its lifetime")
+    fixture.store.openGate()
+    fixture.store.put("f99", "new")
+    #expect(await becomes("new") { await fixture.read("f99") }, "one answer, and all are asked again")
+    await fixture.close()
+  }
+
   @Test func `stale-if-error bounds the age of what is served`() async throws {
     var rules = FreshnessRules()
     rules.staleIfError = .seconds(100)
