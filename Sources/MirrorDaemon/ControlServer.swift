@@ -38,18 +38,27 @@ public final class ControlServer: Sendable {
 
   public func start() {
     startThread("control") { [self] in
+      var spare: [File] = []
+      var isShort = false
       while true {
+        while !isShort, spare.count < Self.spares, let file = try? File.open("/dev/null", .read) { spare.append(file) }
         do throws(Errno) {
           let connection = try socket.accept()
+          isShort = false
           startThread("control-answer") { [self] in answer(connection) }
         } catch {
           if error == .invalid { return }
-          // Out of descriptors, most likely: others will be closed.
-          pause(.milliseconds(100))
+          // Out of descriptors, most likely: accept(2) takes one of ours and waits with it, others will be closed.
+          isShort = true
+          if spare.popLast() == nil { pause(.milliseconds(100)) }
         }
       }
     }
   }
+
+  /// Connections that there is a descriptor for when all others are taken: `unmount` attends and asks, others look
+  /// whether somebody listens.
+  private static let spares = 3
 
   /// Takes no more questions and removes the socket.
   public func stop() {

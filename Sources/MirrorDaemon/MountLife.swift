@@ -49,6 +49,7 @@ public final class MountLife: Sendable {
     let manager = settings.foreground ? expected : nil
     prepareProcess()
     do throws(CommandFailure) {
+      try provideDescriptors()
       let place = try MountPlace(settings)
       let logPath = MountLog.path(settings, place)
       let log = try MountLog.open(logPath, settings, place)
@@ -83,14 +84,24 @@ public final class MountLife: Sendable {
     }
   }
 
+  /// With fewer it would not even hear that it is to end.
+  private static let fewestDescriptors = 32
+
+  private func provideDescriptors() throws(CommandFailure) {
+    let limit = ThisProcess.raiseOpenFileLimit()
+    guard limit < Self.fewestDescriptors else { return }
+    throw CommandFailure(
+      .failure,
+      "only \(limit) files may be open at a time, a mount needs \(Self.fewestDescriptors) at least: raise the hard limit"
+        + " ('ulimit -Hn', LimitNOFILE= of a service)")
+  }
+
   private func prepareProcess() {
     TerminationSignals.block()
     ThisProcess.keepPrivilegesOfMounting()
     ThisProcess.boundHeaps()
     ThisProcess.forbidCoreDumps()
     ThisProcess.reportCrashes()
-    Digest.prepare()
-    ThisProcess.raiseOpenFileLimit()
     startThread("signals") { [self] in
       while true {
         let signal = TerminationSignals.wait()

@@ -15,11 +15,6 @@ import CXXHash
   }
   deinit { unsafe copenssl_digest_free(state) }
 
-  /// Has OpenSSL read what it reads at its first use: later there may be no descriptor for it.
-  public static func prepare() {
-    for algorithm in [Algorithm.sha256, .sha1, .md5] { _ = value(algorithm, of: []) }
-  }
-
   public borrowing func update(_ bytes: UnsafeRawBufferPointer) {
     _ = unsafe copenssl_digest_update(state, bytes.baseAddress, bytes.count)
   }

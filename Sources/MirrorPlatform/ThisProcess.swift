@@ -65,7 +65,6 @@ public enum ThisProcess {
   public static func enter(_ directory: String) throws(Errno) { try checked { unsafe chdir(directory) } }
 
   /// Raises RLIMIT_NOFILE to its hard limit; the limit that is then in force.
-  @discardableResult
   public static func raiseOpenFileLimit() -> Int {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }

@@ -109,10 +109,11 @@ public final class MountFixture: Sendable {
   /// The daemon's process.
   public var daemon: pid_t? { state.withLock { $0.daemon } ?? Daemons.of(point).first }
 
-  /// Sends a signal to all processes that make or serve this mount.
-  public func signal(_ signal: Int32) {
-    for process in state.withLock({ $0.daemon }).map({ [$0] }) ?? Daemons.of(point) { _ = kill(process, signal) }
-  }
+  /// Sends a signal to them all.
+  public func signal(_ signal: Int32) { for process in processes { _ = kill(process, signal) } }
+
+  /// All processes that make or serve this mount.
+  public var processes: [pid_t] { state.withLock { $0.daemon }.map { [$0] } ?? Daemons.of(point) }
 
   /// SIGKILL, as a crash; the dead mount is taken from the tree, so that `mount` works again.
   public func killDaemon() async throws {

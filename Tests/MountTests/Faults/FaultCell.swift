@@ -90,8 +90,11 @@ extension FaultScene {
       let status = try await mount.status()
       told = try ["get", "head", "list", "other"].map { try status.count($0) }
       if told == seen { return true }
-      return kind.cutsConnections && zip(told, seen).allSatisfy { $0 >= $1 && $0 <= $1 + 4 }
+      // What other phases have left is not this one's.
+      let limits = state.withLock { $0.unread }.map { $0 + 4 }
+      return kind.cutsConnections && zip(zip(told, seen), limits).allSatisfy { $0.0 >= $0.1 && $0.0 <= $0.1 + $1 }
     }
+    if kind.cutsConnections { state.withLock { $0.unread = zip(told, seen).map { max(0, $0 - $1) } } }
     if !isEqual { throw FaultFailure("status counts \(told), the server \(seen) (GET, HEAD, LIST, others)") }
   }
 

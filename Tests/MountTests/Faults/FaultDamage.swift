@@ -145,7 +145,16 @@ extension FaultScene {
     server.inject(.delay(.milliseconds(60)))
     let helper = Task { [mount, round] in
       try await Task.sleep(for: .milliseconds(5 + 23 * (round % 8)))
-      mount.signal(signal)
+      // A start may not have come so far, and what it has begun may begin another.
+      let told = Mutex<[pid_t]>([])
+      _ = await eventually(within: .seconds(5)) {
+        told.withLock { told in
+          let others = mount.processes.filter { !told.contains($0) }
+          for process in others { _ = kill(process, signal) }
+          told += others
+          return others.isEmpty && !told.isEmpty
+        }
+      }
     }
     state.withLock { $0.helper = helper }
   }
@@ -166,11 +175,11 @@ extension FaultScene {
     state.withLock { $0.group = group }
   }
 
-  /// As many as it has open, and two more; a start has a few.
+  /// As many as it has open, and none to two more; a start has a few, or too few.
   private func limitDescriptors() async throws {
-    guard let daemon = mount.daemon else { return state.withLock { $0.limit = "24:24" } }
+    guard let daemon = mount.daemon else { return state.withLock { $0.limit = round % 2 == 0 ? "40:40" : "24:24" } }
     let count = try FileSystem.list("/proc/\(daemon)/fd").count
-    let result = try await run(["prlimit", "--pid", "\(daemon)", "--nofile=\(count + 2):"])
+    let result = try await run(["prlimit", "--pid", "\(daemon)", "--nofile=\(count + round % 3):"])
     if !result.succeeded { throw FaultFailure("prlimit: \(result)") }
   }
 

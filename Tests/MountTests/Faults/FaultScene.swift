@@ -29,6 +29,8 @@ final class FaultScene: Sendable {
     var group: MemoryGroup?
     var limit: String?
     var slept: Int32 = 0
+    /// Requests counted since the mount that the server never read, of each kind.
+    var unread = [0, 0, 0, 0]
     /// Of the last command that failed.
     var lastWords = ""
   }
@@ -74,6 +76,7 @@ final class FaultScene: Sendable {
   /// Mounts, and begins to count anew.
   func mountNow() async throws -> CommandResult {
     server.reset()
+    state.withLock { $0.unread = [0, 0, 0, 0] }
     return try await mount.mount(Self.options, through: prefix, limit: .seconds(600))
   }
 
