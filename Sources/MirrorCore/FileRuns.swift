@@ -77,9 +77,10 @@ extension MirroredFile {
     advance()
   }
 
-  /// Nobody answered in time for this; the kernel, which has asked for more than the page it needs, asks once more.
+  /// Nobody answered in time for this; the kernel, which has asked for more than the page it needs, asks once more: on
+  /// a machine that is busy not at once.
   func noteUnanswered(_ range: Range<Int64>) {
-    state.withLock { $0.unanswered = (range, sources.clock.now() + Namespace.grace) }
+    state.withLock { $0.unanswered = (range, sources.clock.now() + .seconds(1)) }
   }
 
   /// The body was not what its checksum says: it is thrown away, and asked for once more.
