@@ -7,6 +7,9 @@ import Synchronization
 public final class Blob: Sendable {
   /// The unit of presence and of digests, bytes: a first look's worth, so that small random reads persist.
   public static let blockSize: Int64 = 128 << 10
+  /// Larger objects are read past the cache, bytes: nobody has them (S3's largest is 50 TB), and whoever tells of one
+  /// would have a bitmap of its blocks made.
+  static let largest: Int64 = 1 << 46
   /// Blobs up to this size are checked at once when they are opened; larger ones block by block.
   static let checkedWhole = 8 * blockSize
   /// Larger ones are synchronised before their row tells what is there.

@@ -65,6 +65,7 @@ final class BlobShelf: Sendable {
 
   /// Makes the file of a new blob, as long as the object and without a byte in it.
   func createFile(_ id: Int64, size: Int64) throws(Errno) {
+    guard size <= Blob.largest else { throw .tooLarge }
     let path = SourceDirectory.blobPath(id, under: self.path)
     let file: File
     do throws(Errno) {

@@ -185,7 +185,7 @@ extension CacheInspector {
 extension CachedTotal {
   mutating func add(_ object: CachedObject) {
     objects += 1
-    size += object.size
+    size = size.addingSaturating(object.size)
     cachedBytes += object.cachedBytes
     diskBytes += MirrorCache.diskBytes(object.cachedBytes)
   }

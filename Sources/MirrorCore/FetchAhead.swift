@@ -89,10 +89,10 @@ extension BucketMirror {
       let isSeeded = blob == nil && cache.isSeeded(key, entry.revision)
       let missing = blob.map { $0.isComplete ? 0 : max(0, size - $0.cachedBytes) } ?? (isSeeded ? 0 : size)
       plan.objects += 1
-      plan.bytes += size
+      plan.bytes = plan.bytes.addingSaturating(size)
       if missing > 0 {
         plan.missingObjects += 1
-        plan.missingBytes += missing
+        plan.missingBytes = plan.missingBytes.addingSaturating(missing)
       }
       if missing == 0 && isFresh { continue }
       plan.files.append(PlannedFile(id: id, size: size, missing: missing))
@@ -222,7 +222,7 @@ private final class WarmTally: Sendable {
         let (before, now) = (state.partial[file.id] ?? 0, min(max(0, bytes), file.missing))
         if now > before {
           state.partial[file.id] = now
-          state.done.bytes += now - before
+          state.done.bytes = state.done.bytes.addingSaturating(now - before)
         }
         return state.done
       })
@@ -231,7 +231,8 @@ private final class WarmTally: Sendable {
   func finish(_ file: PlannedFile, _ failure: WarmFailure?) {
     report(
       state.withLock { state in
-        state.done.bytes += file.missing - (state.partial.removeValue(forKey: file.id) ?? 0)
+        let rest = file.missing - (state.partial.removeValue(forKey: file.id) ?? 0)
+        state.done.bytes = state.done.bytes.addingSaturating(rest)
         if file.missing > 0 { state.done.objects += 1 }
         if let failure { state.failures.append(failure) }
         return state.done

@@ -71,7 +71,7 @@ public final class SeedCreation: Sendable {
     let listed = try await list()
     state.withLock { state in
       state.progress.objects = listed.count
-      state.progress.bytes = listed.reduce(0) { $0 + $1.revision.size }
+      state.progress.bytes = listed.reduce(0) { $0.addingSaturating($1.revision.size) }
     }
     let known = knownEntries()
     let objects = Array(listed.enumerated())
@@ -151,7 +151,7 @@ public final class SeedCreation: Sendable {
     let progress = state.withLock { state in
       change(&state)
       state.progress.doneObjects += 1
-      state.progress.doneBytes += object.revision.size
+      state.progress.doneBytes = state.progress.doneBytes.addingSaturating(object.revision.size)
       return state.progress
     }
     self.progress(progress)

@@ -93,7 +93,8 @@ extension Duration {
 }
 
 extension Int64 {
-  func addingSaturating(_ other: Int64) -> Int64 {
+  /// The sum, held at the ends of Int64: any number of sizes may be told.
+  public func addingSaturating(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     if overflow { return other < 0 ? .min : .max }
     return sum

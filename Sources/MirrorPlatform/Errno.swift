@@ -16,6 +16,7 @@ public struct Errno: Error, RawRepresentable, Hashable, Sendable, CustomStringCo
   public static let notDirectory = Errno(rawValue: ENOTDIR)
   public static let interrupted = Errno(rawValue: EINTR)
   public static let exists = Errno(rawValue: EEXIST)
+  public static let tooLarge = Errno(rawValue: EFBIG)
   public static let noSpace = Errno(rawValue: ENOSPC)
   public static let quotaExceeded = Errno(rawValue: EDQUOT)
   public static let wouldBlock = Errno(rawValue: EWOULDBLOCK)

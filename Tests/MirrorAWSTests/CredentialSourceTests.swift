@@ -160,6 +160,18 @@ struct CredentialSourceTests {
     #expect(try FileSystem.attributes(scene.home.file(cache)).permissions == 0o600)
   }
 
+  @Test(arguments: [Int64.max, .min, -1, 1 << 62])
+  func `a renewed session may be said to last for any time`(life: Int64) async throws {
+    let scene = try Scene()
+    scene.services.configure { $0.sessionLife = life }
+    try scene.write(token("session-1", ends: 60, refresh: true), to: cache)
+    #expect(try await scene.read(try scene.provider(config: session)) == nil)
+    let kept = try #require(JSON(parsing: try FileSystem.read(scene.home.file(cache))))
+    let end = try #require(kept["expiresAt"]?.string.flatMap { Timestamp(rfc3339: $0) })
+    let now = SystemClock().wall().seconds
+    #expect(life > 0 ? end.seconds > now + 1 << 31 : abs(end.seconds - now) < 60)
+  }
+
   @Test func `a program hands out keys`() async throws {
     let scene = try Scene()
     try scene.write(

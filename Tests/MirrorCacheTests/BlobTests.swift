@@ -199,4 +199,17 @@ struct BlobTests {
     await cache.catalogue.flush()
     await cache.close()
   }
+
+  /// Memory is a file system that takes files of any length.
+  @Test(.enabled(if: (try? FileSystem.attributes("/dev/shm")) != nil))
+  func `of an object that is larger than any there is no copy is made`() async throws {
+    let test = try TestCache(in: "/dev/shm")
+    let cache = try test.open()
+    for size in [Int64(1) << 46 + 1, 1 << 59, .max] {
+      let told = ObjectRevision(etag: EntityTag("\"t\""), size: size, modified: 0)
+      #expect(throws: CacheError.self) { try cache.makeBlob(ObjectKey("huge"), ObjectMetadata(revision: told)) }
+    }
+    #expect(try test.blobFiles(cache).isEmpty)
+    await cache.close()
+  }
 }

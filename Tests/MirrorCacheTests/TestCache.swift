@@ -15,8 +15,8 @@ final class TestCache: Sendable {
   let limit: Int64
   let minimumFree: Int64
 
-  init(limit: Int64 = 1 << 30, minimumFree: Int64 = 0) throws {
-    temporary = try TemporaryDirectory("cache")
+  init(limit: Int64 = 1 << 30, minimumFree: Int64 = 0, in place: String? = nil) throws {
+    temporary = try TemporaryDirectory("cache", in: place)
     self.limit = limit
     self.minimumFree = minimumFree
   }

@@ -10,6 +10,8 @@ final class MemoryStore: ObjectStore {
     var modified: Int64 = 1_600_000_000
     var caching = CachingFields()
     var storageClass: String?
+    /// What listings say in place of the truth.
+    var toldSize: Int64?
     /// False: answers for it have no ETag.
     var isTagged = true
     /// Where the bucket keeps versions.
@@ -207,7 +209,7 @@ final class MemoryStore: ObjectStore {
             ListedObject(
               key: key,
               revision: ObjectRevision(
-                etag: object.isTagged ? EntityTag(object.tag) : nil, size: Int64(object.body.count),
+                etag: object.isTagged ? EntityTag(object.tag) : nil, size: object.toldSize ?? Int64(object.body.count),
                 modified: object.modified)))
         }
       }

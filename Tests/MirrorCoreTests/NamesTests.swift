@@ -1,4 +1,5 @@
 // s3mirror(7), NAMES: which key appears under which name.
+import MirrorCache
 import MirrorPlatform
 import MirrorStore
 import Synchronization
@@ -213,5 +214,26 @@ import Testing
     #expect(try await fixture.list("").get() == ["d"])
     #expect(await fixture.errno("d/1") == .noEntry)
     await fixture.close()
+  }
+
+  @Test func `names in the catalogue that no file can have are passed over`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("d/ok", "content").put("d/e/f", "more")
+    #expect(await fixture.read("d/ok") == "content")
+    #expect(await fixture.list("d/e") == .success(["f"]))
+    let catalogue = fixture.cache.catalogue
+    let revision = ObjectRevision(etag: EntityTag("\"t\""), size: 1, modified: 0)
+    for name in ["", ".", "..", "a\0b", String(repeating: "n", count: 256)] {
+      let key = "d/\(name)"
+      catalogue.record(.object(ObjectKey(key), revision, storageClass: nil, validated: fixture.clock.wall()))
+      catalogue.record(.directory(ObjectKey(key + "/"), listed: fixture.clock.wall()))
+    }
+    await fixture.close()
+
+    let again = try MirrorFixture(in: fixture.directory, memory: fixture.store, clock: fixture.clock)
+    fixture.store.fail(.unreachable)
+    #expect(await again.list("d") == .success(["e", "ok"]))
+    #expect(await again.read("d/ok") == "content")
+    await again.close()
   }
 }

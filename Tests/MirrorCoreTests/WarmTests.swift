@@ -20,6 +20,19 @@ import Testing
 
   private func gets(_ fixture: MirrorFixture) -> Int { fixture.store.takeLog().count { $0.hasPrefix("get") } }
 
+  @Test func `sizes of any sum are planned and given up`() async throws {
+    let fixture = try MirrorFixture()
+    for number in 0..<20 {
+      fixture.store.put("a/\(number)", "x")
+      fixture.store.change("a/\(number)") { $0.toldSize = 999_999_999_999_999_999 }
+    }
+    let plan = await fixture.mirror.planWarming([path("a")])
+    #expect((plan.objects, plan.bytes, plan.missingBytes) == (20, .max, .max))
+    fixture.store.fail(.unreachable)
+    #expect(await fixture.mirror.warm(plan).count == 20)
+    await fixture.close()
+  }
+
   @Test func `a tree is fetched once, and a plan tells it before`() async throws {
     let fixture = try filled()
     let plan = await fixture.mirror.planWarming([path("a")])

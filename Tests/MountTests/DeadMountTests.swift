@@ -145,4 +145,37 @@ struct DeadMountTests {
     #expect(!other.isMounted)
     #expect(try await stage.mount.text("d/f") == "x")
   }
+
+  @Test func `a mount whose process dies while it is asked to unmount is gone as well`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted()
+    let daemon = try #require(stage.mount.daemon)
+    stage.mount.signal(SIGSTOP)
+    async let unmounted = stage.mount.command(["unmount", stage.mount.point])
+    // It has connected, and waits for an answer.
+    let asks = await eventually {
+      stage.mount.allProcesses.contains { process in
+        process != daemon && (try? FileSystem.list("/proc/\(process)/fd").count).map { $0 > 3 } == true
+      }
+    }
+    #expect(asks)
+    stage.mount.signal(SIGKILL)
+    let result = try await unmounted
+    #expect(result.succeeded, "\(result)")
+    #expect(try stack(stage.mount.point) == 0)
+  }
+
+  @Test(arguments: [0, 5, 20, 60])
+  func `a mount that ends by itself meanwhile is unmounted, or none`(milliseconds: Int) async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted()
+    #expect(try await stage.mount.text("d/f") == "x")
+    stage.mount.signal(SIGTERM)
+    try await Task.sleep(for: .milliseconds(milliseconds))
+    let result = try await stage.mount.command(["unmount", stage.mount.point])
+    #expect(result.succeeded || result.status == 8, "\(result)")
+    #expect(await eventually { !stage.mount.isMounted })
+  }
 }

@@ -18,6 +18,8 @@ public final class FakeIdentity: Sendable {
     /// What SSO takes for a session, and OIDC renews.
     public var sessionToken = "session-1"
     public var refreshToken = "refresh-1"
+    /// Seconds that a renewed session is said to last.
+    public var sessionLife: Int64 = 28800
     /// Answers this status to everything.
     public var fails: Int?
     /// Seconds by which the clock there is ahead.

@@ -101,7 +101,8 @@ struct IdentityAnswering {
     return .json(
       200,
       [
-        ("accessToken", .string("session-2")), ("expiresIn", .int(28800)), ("refreshToken", .string("refresh-2")),
+        ("accessToken", .string("session-2")), ("expiresIn", .int(state.settings.sessionLife)),
+        ("refreshToken", .string("refresh-2")),
         ("tokenType", .string("Bearer")),
       ])
   }

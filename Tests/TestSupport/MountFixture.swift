@@ -94,6 +94,9 @@ public final class MountFixture: Sendable {
 
   public var isMounted: Bool { MountTable.contains(point) }
 
+  /// Those of commands about it, too.
+  public var allProcesses: [pid_t] { Daemons.of(point) }
+
   /// Unmounts as a user would, and waits for the daemon to end.
   @discardableResult
   public func unmount(lazy: Bool = false) async throws -> CommandResult {

@@ -7,9 +7,9 @@ import Synchronization
 public final class TemporaryDirectory: Sendable {
   public let path: String
 
-  /// `name` shows in the path, which begins with `s3mirror-test-`.
-  public init(_ name: String) throws {
-    let root = startEnvironment["TMPDIR"] ?? "/tmp"
+  /// `name` shows in the path, which begins with `s3mirror-test-`; `place` is another one than TMPDIR.
+  public init(_ name: String, in place: String? = nil) throws {
+    let root = place ?? startEnvironment["TMPDIR"] ?? "/tmp"
     var template = Array("\(root)/s3mirror-test-\(name)-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemFailure("mkdtemp in \(root)") }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
