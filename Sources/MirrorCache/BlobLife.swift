@@ -65,6 +65,16 @@ extension Blob {
     if save { shelf.save(self) }
   }
 
+  /// Nobody is handed it from now on, though other runs may still write it, and no row tells of it.
+  func condemn() {
+    state.withLock { state in
+      state.isDamaged = true
+      state.unproven += 1
+    }
+  }
+
+  var isDamaged: Bool { state.withLock { $0.isDamaged } }
+
   // MARK: For the catalogue's thread, which alone lets blobs go
 
   /// Marks it as superseded; true when nothing keeps it, and now it is gone.
@@ -94,10 +104,10 @@ extension Blob {
     }
   }
 
-  /// Hands it out again, also one that was retired: its revision is wanted. False when it is gone.
+  /// Hands it out again, also one that was retired: its revision is wanted. False when it is gone or damaged.
   func handOut() -> Bool {
     state.withLock { state in
-      guard !state.isGone else { return false }
+      guard !state.isGone, !state.isDamaged else { return false }
       state.isRetired = false
       state.handedOut = shelf.clock.now()
       return true

@@ -29,6 +29,8 @@ struct BlobState: Sendable {
   /// When it was handed out, until it is first let go.
   var handedOut: Instant?
   var isRetired = false
+  /// Bytes in it turned out not to be the object's.
+  var isDamaged = false
   var isGone = false
 
   /// Memory knows of blocks that the row lacks.

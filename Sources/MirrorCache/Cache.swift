@@ -109,6 +109,12 @@ public final class Cache: Sendable {
     shelf.thread.post(.job { $0.retire(blob) }, within: .milliseconds(50))
   }
 
+  /// Bytes in it turned out not to be the object's: retired, and never handed out again, whoever else writes it.
+  public func discardDamaged(_ blob: Blob) {
+    blob.condemn()
+    retire(blob)
+  }
+
   /// Exempts the copies of all keys that begin with a prefix from eviction, those made later too, or takes away the
   /// pins that begin with it: a broader one stays.
   public func pin(_ prefix: ObjectKey, _ isPinned: Bool) async {

@@ -53,9 +53,11 @@ extension CatalogueSession {
 
   /// The blob goes, now or when nothing keeps it.
   func retire(_ blob: Blob) {
-    guard !isClosed, !blob.isGone, blob.retire() else { return }
-    deleteFile(blob.id, bytes: blob.cachedBytes)
-    write(.removeBlob(blob.id))
+    guard !isClosed, !blob.isGone else { return }
+    let isGone = blob.retire()
+    if isGone { deleteFile(blob.id, bytes: blob.cachedBytes) }
+    // A crash before it can go must not leave it behind as good.
+    if isGone || blob.isDamaged { write(.removeBlob(blob.id)) }
   }
 
   /// Deletes what was retired, though something may still retain it: the cache closes.

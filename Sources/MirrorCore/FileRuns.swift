@@ -100,7 +100,7 @@ extension MirroredFile {
       return (state.blob, state.corruptions > 1 ? state.waiting : [])
     }
     if let blob {
-      sources.cache.retire(blob)
+      sources.cache.discardDamaged(blob)
       blob.release()
     }
     owner?.contentDamaged(self)

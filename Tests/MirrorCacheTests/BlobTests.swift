@@ -49,6 +49,28 @@ struct BlobTests {
     await cache.close()
   }
 
+  @Test(arguments: [false, true])
+  func `a copy that turned out damaged is not handed out again, though it is still written`(hasRow: Bool) async throws {
+    let size = 4 * block
+    let blob = try make(size)
+    blob.retain()
+    #expect(try blob.write(pattern(block), at: 0) == Int64(block))
+    if hasRow { await cache.catalogue.flush() }
+    #expect(await cache.blob(ObjectKey("f"), size) === blob)
+    // Another part is under way.
+    let writer = blob.writer(at: Int64(block), upTo: Int64(2 * block))
+    cache.discardDamaged(blob)
+    blob.release()
+    #expect(await cache.blob(ObjectKey("f"), size) == nil)
+    _ = writer.finish()
+    await cache.catalogue.flush()
+    #expect(await cache.blob(ObjectKey("f"), size) == nil)
+    await cache.abandon()
+    let again = try test.open()
+    #expect(await again.blob(ObjectKey("f"), size) == nil)
+    await again.close()
+  }
+
   @Test func `an empty object is complete from the beginning`() async throws {
     let blob = try make(0)
     #expect(blob.isComplete && blob.isReadable(0..<0) && blob.missing(from: 0, limit: 1) == nil)
