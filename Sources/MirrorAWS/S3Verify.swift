@@ -12,6 +12,8 @@ final class S3Proof: Sendable {
   let pieces = PieceSums()
   /// Keys whose last body was damaged: their next request goes over a connection of its own.
   private let suspects = Mutex<Set<ObjectKey>>([])
+  /// Keys of which a body was damaged: what proves nothing of them is not believed unseen any more.
+  private let damaged = Mutex<Set<ObjectKey>>([])
   /// Bodies that broke off, with the digests of what came.
   private let broken = Mutex<[ObjectKey: BrokenBody]>([:])
   private let capacity = 1000
@@ -21,11 +23,15 @@ final class S3Proof: Sendable {
   }
 
   func suspect(_ key: ObjectKey) {
-    suspects.withLock { suspects in
-      if suspects.count >= capacity { suspects.removeAll() }
-      suspects.insert(key)
+    func add(_ keys: inout Set<ObjectKey>) {
+      if keys.count >= capacity { keys.removeAll() }
+      keys.insert(key)
     }
+    suspects.withLock { add(&$0) }
+    damaged.withLock { add(&$0) }
   }
+
+  func wasDamaged(_ key: ObjectKey) -> Bool { damaged.withLock { $0.contains(key) } }
 
   func takeSuspect(_ key: ObjectKey) -> Bool { suspects.withLock { !$0.isEmpty && $0.remove(key) != nil } }
 
@@ -87,7 +93,9 @@ extension S3Store {
     case .claimed:
       let claim = "\(question.subject) \(object.start) \(checksum.claim)"
       let verdict = proof.claims.judge(claim, agrees: agrees)
-      guard verdict == .askAgain else { return verdict == .accept }
+      // Two transfers that agree are all the proof there is for parts of what was damaged before.
+      let isDoubted = !agrees && question.key.map { proof.wasDamaged($0) } ?? false
+      guard verdict == .askAgain || isDoubted else { return verdict == .accept }
       guard let second = await secondOpinion(question, object) else { return false }
       return proof.claims.settle(claim, first: digest, second: second.value, agrees: second.agrees) == .accept
     }

@@ -15,6 +15,7 @@ final class FetchRun: ObjectSink {
     var failure: Errno?
     /// When the request was sent, where it was sent from here.
     var asked: Instant?
+    var begun: Instant?
   }
 
   let file: MirroredFile
@@ -45,7 +46,9 @@ final class FetchRun: ObjectSink {
       let start = writer.position
       let version = file.askedVersion
       state.withLock {
-        $0.asked = file.sources.clock.now()
+        let now = file.sources.clock.now()
+        $0.asked = now
+        $0.begun = $0.begun ?? now
         $0.mismatch = false
       }
       do throws(StoreError) {
@@ -104,7 +107,11 @@ final class FetchRun: ObjectSink {
       if let error, error.code != .cancelled, errand?.wait == nil {
         file.sources.log.limited(.warning, key: "read \(error.code)", "reading failed: \(error)")
       }
-      if error?.code == .timeout { file.noteUnanswered(writer.position..<max(writer.position, range.upperBound)) }
+      // A busy origin was asked for as long as may be.
+      let waited = state.withLock { $0.begun }.map { file.sources.clock.now() - $0 } ?? .zero
+      if error?.code == .timeout || error != nil && waited > BucketMirror.patience {
+        file.noteUnanswered(writer.position..<max(writer.position, range.upperBound))
+      }
       file.ended(self, writer.position < range.upperBound ? error?.errno ?? .inputOutput : nil, gone: false)
     }
   }

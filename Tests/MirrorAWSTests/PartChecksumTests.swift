@@ -86,6 +86,20 @@ struct PartChecksumTests {
     for range in [0..<400, 400..<700, 700..<1000] as [Range<Int64>] { #expect(await get(store, range).error == nil) }
   }
 
+  @Test func `a part of what was damaged is believed once two transfers agree, though its value says nothing`()
+    async throws
+  {
+    let whole = Self.crc(Self.body)
+    let client = server(type: "FULL_OBJECT", sum: { _ in whole }) { index, part in
+      if [0, 1, 4].contains(index) { part[7 + index] ^= 4 }
+    }
+    let store = try makeStore(client)
+    #expect(await get(store, 0..<400).error?.code == .checksumMismatch)
+    #expect(await get(store, 400..<700).error == nil)
+    #expect(await get(store, 0..<400).error?.code == .checksumMismatch)
+    for range in [0..<400, 700..<1000] as [Range<Int64>] { #expect(await get(store, range).error == nil) }
+  }
+
   @Test func `values that are nobody's do not keep an object from being read`() async throws {
     let client = server(sum: { _ in "AAAAAA==" })
     let store = try makeStore(client)

@@ -26,6 +26,8 @@ final class MemoryStore: ObjectStore {
     var pageSize = 1000
     var version = 0
     var gate: [CheckedContinuation<Void, Never>]?
+    /// So many bodies come with a wrong first byte, and their checksum tells it at the end.
+    var damages = 0
     var keepsVersions = false
     var deniesVersions = false
     var past: [String: Object] = [:]
@@ -73,6 +75,7 @@ final class MemoryStore: ObjectStore {
     }
   }
   func delete(_ key: String) { state.withLock { $0.objects[ObjectKey(key)] = nil } }
+  func damage(_ times: Int) { state.withLock { $0.damages = times } }
   func fail(_ code: StoreError.Code?) { state.withLock { $0.failure = code } }
   func tellInstead(_ token: String?) { state.withLock { $0.toldInstead = token } }
   func setPageSize(_ size: Int) { state.withLock { $0.pageSize = size } }
@@ -162,7 +165,17 @@ final class MemoryStore: ObjectStore {
           version: object.version),
         storageClass: object.storageClass, caching: object.caching), start: start, end: end)
     guard sink.begin(head) else { return .ended }
-    let body = Array(object.body[Int(start)..<Int(end)])
+    var body = Array(object.body[Int(start)..<Int(end)])
+    let isDamaged = state.withLock { state in
+      guard state.damages > 0, !body.isEmpty else { return false }
+      state.damages -= 1
+      return true
+    }
+    if isDamaged {
+      body[0] ^= 1
+      _ = sink.receive(body.span.bytes)
+      throw error(.checksumMismatch, 200)
+    }
     return sink.receive(body.span.bytes) ? .delivered(head) : .ended
   }
 

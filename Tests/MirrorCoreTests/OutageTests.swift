@@ -74,6 +74,28 @@ import Testing
     await fixture.close()
   }
 
+  @Test(arguments: [StoreError.Code.serverError, .throttled])
+  func `nor does one for an origin that was too busy for as long as may be`(_ code: StoreError.Code) async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("f", "good")
+    _ = await fixture.list("")
+    let node = try #require(await fixture.node("f"))
+    fixture.store.closeGate()
+    fixture.store.fail(code)
+    _ = fixture.store.takeLog()
+    async let first = fixture.read(node)
+    #expect(await becomes(1) { fixture.store.asked("get f") })
+    fixture.clock.advance(.seconds(25))
+    fixture.store.fail(nil)
+    fixture.store.openGate()
+    #expect(await first == .failure(.inputOutput))
+    #expect(await fixture.read(node) == .failure(.inputOutput))
+    #expect(fixture.store.asked("get f") == 1)
+    fixture.clock.advance(.seconds(1))
+    #expect(await fixture.read(node) == .success(Array("good".utf8)))
+    await fixture.close()
+  }
+
   @Test(arguments: [StoreError.Code.unreachable, .wrongRegion, .invalidRequest])
   func `a start without the origin serves what an earlier run cached`(_ code: StoreError.Code) async throws {
     let fixture = try MirrorFixture()
