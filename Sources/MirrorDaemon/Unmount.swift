@@ -16,7 +16,7 @@ public enum Unmount {
       if DeadMount.isDead(mount.mountPoint) { return try detach(mount.mountPoint, lazy: lazy) }
       throw RunningMounts.unreachable(mount.mountPoint, error)
     }
-    do throws(CommandFailure) { _ = try mount.ask(ControlRequest(lazy ? .detach : .unmount)) } catch {
+    do throws(CommandFailure) { try ask(mount, ControlRequest(lazy ? .detach : .unmount)) } catch {
       // A daemon whose mount is gone may end before it has answered.
       if DeadMount.isDead(mount.mountPoint) { return try detach(mount.mountPoint, lazy: lazy) }
       if DeadMount.isMounted(mount.mountPoint) { throw error.code == .failure ? inUse(mount.mountPoint, error) : error }
@@ -25,6 +25,24 @@ public enum Unmount {
     let process = attendance.process.map { "process \($0)" } ?? "its process"
     if lazy { return "'\(mount.mountPoint)' is detached; \(process) ends when the last open file is closed" }
     throw CommandFailure(.failure, "'\(mount.mountPoint)' is unmounted, but \(process) has not ended yet; see its log")
+  }
+
+  /// Again for a moment while it is in use by nobody: a process that has just begun has what its parent had open, until
+  /// it runs its program.
+  private static func ask(_ mount: RunningMount, _ request: ControlRequest) throws(CommandFailure) {
+    let clock = SystemClock()
+    let start = clock.now()
+    while true {
+      do throws(CommandFailure) {
+        _ = try mount.ask(request)
+        return
+      } catch {
+        guard error.code == .failure, clock.now() - start < .seconds(2), DeadMount.isMounted(mount.mountPoint),
+          !DeadMount.isDead(mount.mountPoint), Processes.using(mount.mountPoint).isEmpty
+        else { throw error }
+        pause(.milliseconds(50))
+      }
+    }
   }
 
   /// Without a daemon that can be asked: dead mounts, and others when that is what is wanted.

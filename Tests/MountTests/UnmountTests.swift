@@ -46,6 +46,20 @@ struct UnmountTests {
     #expect(!Processes.isRunning(daemon))
   }
 
+  @Test(.enabled(if: Machine.isRoot)) func `who uses a mount for a moment, and can't be named, is waited for`()
+    async throws
+  {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted()
+    let over = stage.mount.path("d")
+    #expect(try await run(["mount", "-t", "tmpfs", "none", over]).succeeded)
+    async let moment = run(["sh", "-c", "sleep 0.5; umount \"$0\"", over])
+    let unmounted = try await stage.mount.command(["unmount", stage.mount.point])
+    #expect(try await moment.succeeded)
+    #expect(unmounted.succeeded, "\(unmounted)")
+  }
+
   // A086
   @Test(arguments: ["SIGTERM", "lazy"])
   func `a silent server holds up no end, and its readers get an error`(way: String) async throws {

@@ -64,6 +64,11 @@ enum FaultContent {
     return "\(places.count) wrong bytes, the first at \(places.first ?? 0)"
   }
 
+  /// How many bytes differ; nil where the lengths do.
+  static func wrongBytes(_ seen: [UInt8], _ right: [UInt8]) -> Int? {
+    seen.count == right.count ? zip(seen, right).count { $0 != $1 } : nil
+  }
+
   /// The CRC-64/NVME of a key's first edition, as S3 tells it.
   static func checksum(_ key: String, _ size: Int) -> String {
     var check = RedundancyCheck(.crc64nvme)

@@ -31,7 +31,7 @@ struct FaultMatrixTests {
     if let folder {
       try FileSystem.write(Array(table.text.utf8), to: folder + "/faults.table", mode: 0o644)
       try FileSystem.write(Array(table.outcomes.utf8), to: folder + "/faults.outcomes", mode: 0o644)
-      let sum = "\(table.runs) \(table.cells) \(table.fewest) \(table.failures.count)\n"
+      let sum = "\(table.runs) \(table.cells) \(table.fewest) \(table.failed)\n"
       try FileSystem.write(Array(sum.utf8), to: folder + "/faults.sum", mode: 0o644)
     }
     #expect(table.failures.isEmpty, "\(table.failures.joined(separator: "\n"))")
@@ -109,8 +109,7 @@ struct FaultMatrixTests {
     guard let scene, let last = row.phases.last, scene.mount.isMounted else { return }
     var failures: [String] = []
     do {
-      let unmounted = try await scene.mount.unmount()
-      if !unmounted.succeeded { failures.append("in the end: \(unmounted)") }
+      try await scene.unmountWell()
       let verified = try await scene.mount.command(["cache", "verify", "--cache-dir", scene.mount.cache])
       if !verified.succeeded { failures.append("cache verify in the end: \(verified)") }
     } catch { failures.append("in the end: \(error)") }

@@ -38,6 +38,7 @@ final class FaultTable: Sendable {
 
   var failures: [String] { state.withLock { $0.failures } }
   var runs: Int { state.withLock { $0.cells.values.reduce(0) { $0 + $1.passed + $1.failed } } }
+  var failed: Int { state.withLock { $0.cells.values.reduce(0) { $0 + $1.failed } } }
   var fewest: Int { state.withLock { $0.cells.values.map { $0.passed + $0.failed }.min() ?? 0 } }
   var cells: Int { state.withLock { $0.cells.count } }
 
