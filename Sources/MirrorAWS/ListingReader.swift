@@ -16,14 +16,57 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
   private var isWellFormed = true
   private var root = ""
   private var error = ErrorDocument()
+  private var draft = ListingDraft()
+  private let onNext: (@Sendable (String) -> Void)?
 
+  /// `onNext` is told where the listing goes on as soon as the answer says so, which most servers do before the keys.
+  init(onNext: (@Sendable (String) -> Void)? = nil) {
+    self.onNext = onNext
+    reader = XMLReader(self)
+  }
+
+  var isEncoded: Bool { draft.isEncoded }
+
+  func begin(_ head: HTTPHead) -> Bool { true }
+
+  func receive(_ bytes: RawSpan) -> Bool {
+    isWellFormed = isWellFormed && (reader?.feed(bytes) ?? false)
+    return isWellFormed
+  }
+
+  func opened(_ name: String, depth: Int) {
+    if depth == 1 {
+      root = name
+      draft.isListing = name == "ListBucketResult"
+    }
+    draft.opened(name, depth: depth)
+  }
+
+  func closed(_ name: String, depth: Int, text: [UInt8]) {
+    if draft.closed(name, depth: depth, text: text) { onNext?(String(decoding: draft.token, as: UTF8.self)) }
+    if !draft.isListing, root == "Error" { error.take(name, text) }
+  }
+
+  /// The page, when the answer has ended; once.
+  func finish() -> Outcome {
+    let isComplete = isWellFormed && (reader?.finish() ?? false)
+    if root == "Error", !error.code.isEmpty { return .error(error) }
+    guard isComplete else { return .malformed("the listing is no complete XML document") }
+    guard draft.isListing else { return .malformed("the answer is no listing but <\(root)>") }
+    return draft.outcome()
+  }
+}
+
+/// A page as far as it has come: a value in one place, since each of its thousands of fields is a call.
+private struct ListingDraft {
+  var isListing = false
   private var entries: [RawEntry] = []
   private var entry = RawEntry()
   private var prefixes: [[UInt8]] = []
   private var isInPrefixes = false
   private(set) var isEncoded = false
   private var isTruncated = false
-  private var token: [UInt8] = []
+  private(set) var token: [UInt8] = []
   /// Fields that only one of the two versions of the listing has.
   private var hasCount = false
   private var hasMarker = false
@@ -38,64 +81,43 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     var storageClass: String?
   }
 
-  private let onNext: (@Sendable (String) -> Void)?
-
-  /// `onNext` is told where the listing goes on as soon as the answer says so, which most servers do before the keys.
-  init(onNext: (@Sendable (String) -> Void)? = nil) {
-    self.onNext = onNext
-    reader = XMLReader(self)
+  mutating func opened(_ name: String, depth: Int) {
+    guard depth == 2 else { return }
+    isInPrefixes = name == "CommonPrefixes"
+    if name == "Contents" { entry = RawEntry() }
   }
 
-  func begin(_ head: HTTPHead) -> Bool { true }
-
-  func receive(_ bytes: RawSpan) -> Bool {
-    isWellFormed = isWellFormed && (reader?.feed(bytes) ?? false)
-    return isWellFormed
-  }
-
-  func opened(_ name: String, depth: Int) {
-    if depth == 1 { root = name }
-    if depth == 2 {
-      isInPrefixes = name == "CommonPrefixes"
-      if name == "Contents" { entry = RawEntry() }
-    }
-  }
-
-  func closed(_ name: String, depth: Int, text: [UInt8]) {
-    guard root == "ListBucketResult" else {
-      if root == "Error" { error.take(name, text) }
-      return
-    }
+  /// Whether it is known by now where the listing goes on.
+  mutating func closed(_ name: String, depth: Int, text: [UInt8]) -> Bool {
+    guard isListing else { return false }
     switch depth {
-    case 2: closedField(name, text)
+    case 2: return closedField(name, text)
     case 3 where isInPrefixes: if name == "Prefix" { prefixes.append(text) }
     case 3: closedAttribute(name, text)
     default: break
     }
+    return false
   }
 
-  private func closedField(_ name: String, _ text: [UInt8]) {
+  private mutating func closedField(_ name: String, _ text: [UInt8]) -> Bool {
     switch name {
     case "Contents": if !entry.key.isEmpty { entries.append(entry) }
     case "EncodingType": isEncoded = text.elementsEqual("url".utf8)
     case "IsTruncated":
       isTruncated = text.elementsEqual("true".utf8)
-      tellNext()
+      return isTruncated && !token.isEmpty
     case "NextContinuationToken":
       token = text
-      tellNext()
+      return isTruncated && !token.isEmpty
     case "KeyCount": hasCount = true
     case "Marker": hasMarker = true
     case "NextMarker": nextMarker = text
     default: break
     }
+    return false
   }
 
-  private func tellNext() {
-    if isTruncated, !token.isEmpty { onNext?(String(decoding: token, as: UTF8.self)) }
-  }
-
-  private func closedAttribute(_ name: String, _ text: [UInt8]) {
+  private mutating func closedAttribute(_ name: String, _ text: [UInt8]) {
     switch name {
     case "Key": entry.key = text
     case "ETag": entry.tag = ListingText.tag(text)
@@ -106,12 +128,7 @@ final class ListingReader: AnswerReader, XMLConsumer, @unchecked Sendable {
     }
   }
 
-  /// The page, when the answer has ended; once.
-  func finish() -> Outcome {
-    let isComplete = isWellFormed && (reader?.finish() ?? false)
-    if root == "Error", !error.code.isEmpty { return .error(error) }
-    guard isComplete else { return .malformed("the listing is no complete XML document") }
-    guard root == "ListBucketResult" else { return .malformed("the answer is no listing but <\(root)>") }
+  func outcome() -> ListingReader.Outcome {
     let isOld = token.isEmpty && !hasCount && (hasMarker || !nextMarker.isEmpty)
     if isTruncated, token.isEmpty, !isOld { return .malformed("the listing goes on but has no token") }
     let objects = entries.map {

@@ -16,17 +16,18 @@ protocol XMLConsumer: AnyObject {
   /// A page of a thousand keys of 1,024 bytes, each of them escaped, takes less than a sixth of it.
   private static let lengthCap = 32 << 20
 
-  /// Owns this reader, or outlives it.
-  private unowned let consumer: any XMLConsumer
+  /// Owns this reader, or outlives it; counting references to it would be a third of the work.
+  private unowned(unsafe) let consumer: any XMLConsumer
   /// Names by where libxml2 keeps them: it has one copy of each for as long as the document lives.
-  private var names: [(place: UInt, name: String)] = []
+  private var places: [UInt] = []
+  private var names: [String] = []
   private var parser: OpaquePointer?
   private var depth = 0
   private var length = 0
   private var text: [UInt8] = []
 
   init(_ consumer: any XMLConsumer) {
-    self.consumer = consumer
+    unsafe self.consumer = consumer
     unsafe parser = nil
     var callbacks = unsafe cxml_callbacks(start: xmlElementStarts, end: xmlElementEnds, text: xmlText)
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -51,9 +52,12 @@ protocol XMLConsumer: AnyObject {
 
   private func name(_ place: UnsafePointer<CChar>) -> String {
     let address = UInt(bitPattern: place)
-    for known in names where known.place == address { return known.name }
+    if let known = places.firstIndex(of: address) { return names[known] }
     let name = unsafe String(cString: place)
-    if names.count < 32 { names.append((address, name)) }
+    if names.count < 32 {
+      places.append(address)
+      names.append(name)
+    }
     return name
   }
 
@@ -61,32 +65,33 @@ protocol XMLConsumer: AnyObject {
     let name = unsafe name(place)
     depth += 1
     text.removeAll(keepingCapacity: true)
-    consumer.opened(name, depth: depth)
+    unsafe consumer.opened(name, depth: depth)
   }
   fileprivate func end(_ place: UnsafePointer<CChar>) {
     let name = unsafe name(place)
-    consumer.closed(name, depth: depth, text: text)
+    unsafe consumer.closed(name, depth: depth, text: text)
     text.removeAll(keepingCapacity: true)
     depth -= 1
   }
   fileprivate func append(_ bytes: UnsafeBufferPointer<UInt8>) { unsafe text.append(contentsOf: bytes) }
 }
 
-private func reader(_ context: UnsafeMutableRawPointer?) -> XMLReader? {
-  guard let context = unsafe context else { return nil }
-  return unsafe Unmanaged<XMLReader>.fromOpaque(context).takeUnretainedValue()
+/// Lets the reader of a callback work, which lives as long as the parser that calls.
+private func reading(_ context: UnsafeMutableRawPointer?, _ work: (XMLReader) -> Void) {
+  guard let context = unsafe context else { return }
+  unsafe Unmanaged<XMLReader>.fromOpaque(context)._withUnsafeGuaranteedRef(work)
 }
 
 private func xmlElementStarts(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<CChar>?) {
   guard let name = unsafe name else { return }
-  unsafe reader(context)?.start(name)
+  unsafe reading(context) { unsafe $0.start(name) }
 }
 
 private func xmlElementEnds(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<CChar>?) {
   guard let name = unsafe name else { return }
-  unsafe reader(context)?.end(name)
+  unsafe reading(context) { unsafe $0.end(name) }
 }
 
 private func xmlText(_ context: UnsafeMutableRawPointer?, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {
-  unsafe reader(context)?.append(UnsafeBufferPointer(start: bytes, count: count))
+  unsafe reading(context) { unsafe $0.append(UnsafeBufferPointer(start: bytes, count: count)) }
 }

@@ -8,7 +8,7 @@ import MirrorPlatform
 @safe final class BatchThread<Item: Sendable>: @unchecked Sendable {
   /// So many items are taken at once, however patient they are. While a large listing comes in it needs the processors
   /// itself, and what it tells can wait.
-  static var enough: Int { 50_000 }
+  static var enough: Int { 100_000 }
 
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -45,10 +45,14 @@ import MirrorPlatform
 
   /// Hands over an item, which is taken within `delay`; false after `end`. Never waits.
   @discardableResult
-  func post(_ item: Item, within delay: Duration = .zero) -> Bool {
+  func post(_ item: Item, within delay: Duration = .zero) -> Bool { post(CollectionOfOne(item), within: delay) }
+
+  /// The same for several, in this order.
+  @discardableResult
+  func post(_ items: some Collection<Item>, within delay: Duration) -> Bool {
     locked {
       guard !hasEnded else { return false }
-      pending.append(item)
+      pending.append(contentsOf: items)
       let patience = pending.count >= Self.enough ? 0 : delay.nanosecondsClamped
       wakeUp(at: patience == 0 ? 0 : now() + patience)
       return true

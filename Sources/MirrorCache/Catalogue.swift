@@ -21,6 +21,12 @@ public final class Catalogue: Sendable {
     thread.post(.write(.change(change)), within: CatalogueSession.patience)
   }
 
+  /// The same for several, in this order.
+  public func record(_ changes: [CatalogueChange]) {
+    guard !changes.isEmpty else { return }
+    thread.post(changes.lazy.map { .write(.change($0)) }, within: CatalogueSession.patience)
+  }
+
   /// A key as last known; nil if never heard of.
   public func object(_ key: ObjectKey) async -> CatalogueObject? {
     await ask(nil) { session in

@@ -5,7 +5,8 @@ import MirrorStore
 /// A change of the tables, kept until its transaction is on disk.
 enum CatalogueWrite: Sendable {
   case change(CatalogueChange)
-  case row(Blob, BlobRow)
+  /// Apart, since it is large, and listings bring others by the ten thousands.
+  indirect case row(Blob, BlobRow)
   case used(Int64, Int64)
   case removeBlob(Int64)
   case swept

@@ -200,7 +200,7 @@ public final class BucketMirror: FileTree {
   }
 
   private func carryOut(_ effects: Effects, _ retired: [MirroredFile]) {
-    for change in effects.changes { cache.catalogue.record(change) }
+    cache.catalogue.record(effects.changes)
     for lack in effects.lacks {
       traits.note(lack)
       log.once(.notice, key: "lack \(lack.rawValue)", "the server \(lack.remedy)")

@@ -122,7 +122,7 @@ import Testing
   @Test func `while nobody is answered, few questions wait for the silent origin`() async throws {
     var rules = FreshnessRules()
     try rules.add("always")
-    let fixture = try MirrorFixture(rules, sleep: { _ in })
+    let fixture = try MirrorFixture(rules, sleep: { _ in try? await Task.sleep(for: .milliseconds(1)) })
     for index in 0..<100 { fixture.store.put("f\(index)", "good") }
     for index in 0..<100 { #expect(await fixture.read("f\(index)") == "good") }
     fixture.clock.advance(.seconds(1))
