@@ -13,7 +13,9 @@ public enum Unmount {
     guard let socket = mount.socket else { return try detach(mount.mountPoint, lazy: lazy) }
     let attendance: ControlClient.Attendance
     do throws(Errno) { attendance = try ControlClient.Attendance(.attend, at: socket) } catch {
-      if DeadMount.isDead(mount.mountPoint) { return try detach(mount.mountPoint, lazy: lazy) }
+      // It has begun to end meanwhile, or is dead.
+      let isEnding = error == .noEntry || error == .connectionRefused
+      if isEnding || DeadMount.isDead(mount.mountPoint) { return try detach(mount.mountPoint, lazy: lazy) }
       throw RunningMounts.unreachable(mount.mountPoint, error)
     }
     do throws(CommandFailure) { try ask(mount, ControlRequest(lazy ? .detach : .unmount)) } catch {
