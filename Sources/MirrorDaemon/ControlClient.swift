@@ -3,12 +3,13 @@ public import MirrorPlatform
 
 public enum ControlClient {
   /// Asks and waits for the answer; `step` is told of the steps before it. Throws ECONNREFUSED where the daemon is dead,
-  /// ENOENT where there never was one.
+  /// ENOENT where there never was one, and EAGAIN where it says nothing for so long.
   public static func ask(
-    _ request: ControlRequest, at path: String, step: (ControlStep) -> Void = { _ in }
+    _ request: ControlRequest, at path: String, patience: Duration = .seconds(60),
+    step: (ControlStep) -> Void = { _ in }
   ) throws(Errno) -> ControlAnswer {
     let socket = try connect(path)
-    socket.limitWaits(to: .seconds(60))
+    socket.limitWaits(to: patience)
     try socket.send(request.line)
     socket.finishSending()
     var bytes: [UInt8] = []

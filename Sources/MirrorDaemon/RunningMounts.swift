@@ -14,11 +14,11 @@ public struct RunningMount: Sendable {
 
   /// Asks its daemon.
   public func ask(
-    _ request: ControlRequest, step: (ControlStep) -> Void = { _ in }
+    _ request: ControlRequest, patience: Duration = .seconds(60), step: (ControlStep) -> Void = { _ in }
   ) throws(CommandFailure) -> String {
     guard let socket else { throw RunningMounts.unreachable(mountPoint) }
     let answer: ControlAnswer
-    do throws(Errno) { answer = try ControlClient.ask(request, at: socket, step: step) } catch {
+    do throws(Errno) { answer = try ControlClient.ask(request, at: socket, patience: patience, step: step) } catch {
       throw RunningMounts.unreachable(mountPoint, error)
     }
     switch answer {
@@ -33,6 +33,22 @@ public enum RunningMounts {
   public static func all() -> [RunningMount] {
     let points = ((try? MountTable.mirrors()) ?? []).map(\.mountPoint)
     return points.map { RunningMount(mountPoint: $0, socket: socket(of: $0)) }
+  }
+
+  /// Asks all mounts at once, so that a process that is stopped or stuck holds nobody up for more than five seconds.
+  public static func askAll(
+    _ request: ControlRequest
+  ) -> [(mount: RunningMount, answer: Result<String, CommandFailure>)] {
+    let asked = all().map { mount in
+      let answer = Promise<Result<String, CommandFailure>>()
+      startThread("ask") {
+        do throws(CommandFailure) { answer.set(.success(try mount.ask(request, patience: .seconds(5)))) } catch {
+          answer.set(.failure(error))
+        }
+      }
+      return (mount: mount, answer: answer)
+    }
+    return asked.map { ($0.mount, $0.answer.wait()) }
   }
 
   /// The mount at exactly this path; a link to its mount point will do.

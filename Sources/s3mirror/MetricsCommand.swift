@@ -42,12 +42,14 @@ extension RunningMounts {
       let mount = try at(String(decoding: path, as: UTF8.self))
       return [(mount.mountPoint, try mount.ask(request))]
     }
-    let mounts = all()
-    guard !mounts.isEmpty else { throw CommandFailure(.notMounted, "nothing is mounted") }
+    let asked = askAll(request)
+    guard !asked.isEmpty else { throw CommandFailure(.notMounted, "nothing is mounted") }
     var answers: [(String, String)] = []
     var failure: CommandFailure?
-    for mount in mounts {
-      do throws(CommandFailure) { answers.append((mount.mountPoint, try mount.ask(request))) } catch {
+    for (mount, answer) in asked {
+      switch answer {
+      case .success(let text): answers.append((mount.mountPoint, text))
+      case .failure(let error):
         if let failure { emit("s3mirror: \(failure.message)\n", toErrors: true) }
         failure = error
       }

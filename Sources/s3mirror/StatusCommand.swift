@@ -24,11 +24,14 @@ enum StatusCommand {
     var parts: [String] = []
     var problems: [String] = []
     let request = ControlRequest(json ? .statusJSON : .status)
-    for mount in RunningMounts.all() {
-      do throws(CommandFailure) { parts.append(try mount.ask(request)) } catch { problems.append(error.message) }
+    for (_, answer) in RunningMounts.askAll(request) {
+      switch answer {
+      case .success(let text): parts.append(text)
+      case .failure(let failure): problems.append(failure.message)
+      }
     }
     for socket in RunningMounts.detachedSockets() {
-      guard case .text(let text)? = try? ControlClient.ask(request, at: socket) else { continue }
+      guard case .text(let text)? = try? ControlClient.ask(request, at: socket, patience: .seconds(5)) else { continue }
       parts.append(json ? text : "detached, in use until its last file is closed: \(text)")
     }
     if json {

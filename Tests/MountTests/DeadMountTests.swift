@@ -166,6 +166,21 @@ struct DeadMountTests {
     #expect(try stack(stage.mount.point) == 0)
   }
 
+  @Test func `a process that is stopped keeps nobody from the status of the others`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stopped = try await server.mounted()
+    let running = try await server.mounted()
+    stopped.mount.signal(SIGSTOP)
+    for command in [["status"], ["metrics"]] {
+      let result = try await running.mount.command(command, limit: .seconds(20))
+      #expect(result.succeeded && result.output.contains(running.mount.point), "\(result)")
+      #expect(result.errors.contains("'\(stopped.mount.point)' can't be asked"), "\(result)")
+    }
+    stopped.mount.signal(SIGCONT)
+    #expect(try await stopped.mount.text("d/f") == "x")
+  }
+
   @Test(arguments: [0, 5, 20, 60])
   func `a mount that ends by itself meanwhile is unmounted, or none`(milliseconds: Int) async throws {
     let server = try FakeS3()
