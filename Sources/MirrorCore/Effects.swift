@@ -48,6 +48,6 @@ struct Effects {
   /// A stamp of the wall clock as an instant; one from the future counts as unknown (design: never fresher).
   func instant(_ wall: WallTime) -> Instant {
     guard wall.milliseconds > 0, wall <= clocks.wall else { return .distantPast }
-    return clocks.now + (wall - latest)
+    return clocks.now + (wall - max(latest, clocks.wall))
   }
 }

@@ -126,6 +126,7 @@ extension BucketMirror.State {
     _ page: ListPage, of asked: AskedPage, _ directory: Int, _ scan: inout ListingScan
   ) -> ListRequest? {
     defer { listings[directory]?.pages += 1 }
+    listings[directory]?.overdue = false
     if asked.request.delimited {
       scan.applyDelimited(page, requested: asked.requested, to: &namespace)
       // Where nothing but files lies between its keys, a delimited page is a flat one.

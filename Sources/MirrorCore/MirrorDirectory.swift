@@ -92,8 +92,11 @@ extension BucketMirror {
     if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return conclude(directory, nil) }
     if store.isLate { losePatience(directory) }
     let timer = Task { [weak self, pause] in
-      await pause(Self.patience)
-      if !Task.isCancelled { self?.losePatience(directory) }
+      // With each page the wait begins anew: whoever comes after it is made to wait, and not for longer.
+      while !Task.isCancelled, let self {
+        await pause(Self.patience)
+        if !Task.isCancelled { losePatience(directory) }
+      }
     }
     defer { timer.cancel() }
     do throws(StoreError) {

@@ -167,8 +167,8 @@ extension BucketMirror {
     }
   }
 
-  /// There is no such object; a directory of that name may still exist. One that took the place of a file is found when
-  /// the absence has had its lifetime: nearly always the file was just deleted, which is to cost one request.
+  /// There is no such object; a directory of that name may still exist. Where a file was, nearly always it was just
+  /// deleted, which is to cost one request: whether a directory took its place is asked when somebody looks again.
   func missing(_ question: Question, requested: Instant) async throws(StoreError) {
     let wasFile = change { state, _ -> Bool in
       let directory = question.id.directory
@@ -180,7 +180,9 @@ extension BucketMirror {
       return true
     }
     if !wasFile { return try await sample(question, onlyBelow: true) }
-    noteAbsent(question.id)
+    change { state, now in
+      if state.namespace.slot(of: question.id) == nil { state.namespace.noteMissing(question.id, now: now) }
+    }
   }
 
   /// Notes that a name does not exist, unless it came to light meanwhile.

@@ -13,8 +13,14 @@ enum PageTarget: Hashable, Sendable {
   case key(ObjectKey, in: Int)
 }
 
-/// A page under way: when it was asked for.
-typealias PageTask = Task<Result<Instant, StoreError>, Never>
+/// A page that came: when it was asked for, and its last key where there are more.
+struct ArrivedPage {
+  let requested: Instant
+  let end: [UInt8]?
+}
+
+/// A page under way.
+typealias PageTask = Task<Result<ArrivedPage, StoreError>, Never>
 
 extension BucketMirror {
   /// Buys a page, or waits for one under way, if that is the cheaper way to validate this name among its neighbours.
@@ -27,9 +33,16 @@ extension BucketMirror {
     }
     guard let page else { return false }
     switch await page.value {
-    case .success(let requested):
+    case .success(let page):
+      // The file is gone, and the page ended before a directory of its name.
+      if let end = page.end, end.lexicographicallyPrecedes(question.key.bytes + [0x2F]),
+        state.withLock({ $0.namespace.slot(of: question.id) == nil })
+      {
+        try await sample(question, onlyBelow: true)
+        return true
+      }
       // It counts for who waited, however long it took and however short the lifetime is.
-      return state.withLock { $0.namespace.isVouched(question.id, since: requested) }
+      return state.withLock { $0.namespace.isVouched(question.id, since: page.requested) }
     case .failure(let failure):
       // The page is dear; what is asked may still be had singly.
       if failure.isOriginFailure, failure.code != .overBudget { throw failure }
@@ -47,7 +60,7 @@ extension BucketMirror {
     return page
   }
 
-  private func fetchPage(_ target: PageTarget) async -> Result<Instant, StoreError> {
+  private func fetchPage(_ target: PageTarget) async -> Result<ArrivedPage, StoreError> {
     let requested = clock.now()
     let isOrdered = !traits.lacks(.order)
     var request = state.withLock { $0.request(for: target, isOrdered: isOrdered) }
@@ -60,7 +73,8 @@ extension BucketMirror {
         state.pages[target] = nil
       }
       answerKnown(in: nil)
-      return .success(requested)
+      return .success(
+        ArrivedPage(requested: requested, end: page.next == nil ? nil : page.objects.last?.key.bytes))
     } catch {
       state.withLock { $0.pages[target] = nil }
       return .failure(error)

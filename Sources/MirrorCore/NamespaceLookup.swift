@@ -73,6 +73,11 @@ extension Namespace {
     return .absent(timeout: min(lifetime, Self.longestTimeout))
   }
 
+  /// A file is gone, as of now; whether a directory has its name is not known. It counts for those who asked.
+  mutating func noteMissing(_ id: NameID, now: Instant) {
+    setAbsent(id, until: now + min(negativeLifetime(id), Self.grace), now: now)
+  }
+
   /// A live name's answer, counted for so many look-ups.
   mutating func answer(_ directory: Int, _ slot: Int, count: UInt64 = 1, now: Instant) -> LookupAnswer {
     let entry = directories[directory].table[slot]

@@ -50,6 +50,38 @@ import Testing
     await again.close()
   }
 
+  @Test func `a directory that took the place of a file shows to whoever looks again`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("a", "file").put("z", "beside")
+    #expect(await fixture.read("a") == "file")
+    fixture.store.put("a/b", "below").delete("a")
+    fixture.clock.advance(.seconds(61))
+    _ = fixture.store.takeLog()
+    #expect(await fixture.errno("a") == .noEntry)
+    #expect(fixture.store.takeLog().count == 1)
+    fixture.clock.advance(.milliseconds(101))
+    #expect(await fixture.read("a/b") == "below")
+    #expect(await fixture.node("a")?.isDirectory == true)
+    await fixture.close()
+  }
+
+  @Test func `a deleted file costs one request, and one more where somebody looks again`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("a", "file").put("z", "beside")
+    #expect(await fixture.read("a") == "file")
+    fixture.store.delete("a")
+    fixture.clock.advance(.seconds(61))
+    _ = fixture.store.takeLog()
+    for _ in 0..<100 { #expect(await fixture.errno("a") == .noEntry) }
+    #expect(fixture.store.takeLog().count == 1)
+    for _ in 0..<48 {
+      fixture.clock.advance(.milliseconds(101))
+      #expect(await fixture.errno("a") == .noEntry)
+    }
+    #expect(fixture.store.takeLog().count == 1)
+    await fixture.close()
+  }
+
   @Test func `a program that is kept quiet hears of it too`() async throws {
     let again = try remounted(await heard())
     let quiet = QuietView(of: again.mirror)

@@ -55,5 +55,54 @@ enum ModelCases {
     advance 4051
     look t/1
     """,
+    // A listing was overdue when it began, and stayed so for all who came after its first page.
+    """
+    settings page=5
+    put k/k36 4035
+    put k/k16 3536
+    look k/k38
+    put k/k38 1925
+    put k/k29 4057
+    hold
+    advance 73132
+    look k/k36
+    advance 69646
+    put k/k14 535
+    put k/k21 131
+    listplus k
+    deliver 0
+    list k
+    """,
+    // A page showed that a file was gone, and ended before the directory that has its name.
+    """
+    settings listing=2 page=1
+    put f 300000
+    put j 0
+    put a 2535
+    list %
+    put d/4 131072
+    put a/ 0
+    put a-b 645543
+    delete a
+    advance 79144
+    put d/3 884
+    look j
+    listplus d
+    listplus f
+    open a/d.txt
+    """,
+    // A read that failed left a file without content, which was taken for a copy when the directory was listed.
+    """
+    settings origin=1
+    put d/r.o 1 no-cache
+    look d/1
+    down malformedResponse
+    restart
+    open d/r.o
+    read 0 0 131072
+    list d
+    advance 9202
+    look d/r.o
+    """,
   ]
 }

@@ -271,7 +271,8 @@ struct ModelJudge {
       case .version(number)?, .same(number)?: break
       default: continue
       }
-      if let when = disturbed[operation.key], when >= asked.sent { continue }
+      // What somebody had marked as stale only an answer for the name itself makes fresh.
+      if let when = disturbed[operation.key], asked.isRead || when >= asked.sent { continue }
       let least = min(asked.sent + window - now, .seconds(600))
       if timeout + .milliseconds(2) < least {
         throw ModelVerdict(message: "validated just now, and to be used for \(timeout) in place of \(least)")
@@ -297,10 +298,11 @@ struct ModelJudge {
     {
       bound = max(bound, history.versions[last.number - 1].from)
     }
-    // Where a file was a 404 is an absence: a directory in its place shows when that has ended.
+    // Where a file was a 404 is an absence for those who ask with it: a directory in its place shows to the next.
+    let since = operation.started + (.zero - Self.grace - .milliseconds(2))
     let isMissing = recent.contains { asked in
       guard case .missing? = asked.outcome, asked.kind != .list, asked.key == operation.key else { return false }
-      return asked.delivered.map { $0 >= remembered } ?? false
+      return asked.delivered.map { $0 >= since } ?? false
     }
     guard isMissing || history.lacked(operation.key, from: bound, to: now) else {
       throw ModelVerdict(message: "absent, though it was there all the time")

@@ -27,6 +27,8 @@ struct Asked: Sendable {
   /// When the first page of the listing was asked for that this one goes on with.
   let first: Instant
   let deadline: Instant?
+  /// Of a reader's bytes: it does not ask what the name's revision is.
+  let isRead: Bool
   var served: Instant?
   var delivered: Instant?
   var outcome: Outcome?
@@ -136,13 +138,15 @@ final class ModelStore: ObjectStore {
 
   // MARK: What the mirror asks
 
-  private func begin(_ kind: Asked.Kind, _ key: [UInt8], _ deadline: Instant?, goingOn place: String? = nil) -> Int {
+  private func begin(
+    _ kind: Asked.Kind, _ key: [UInt8], _ deadline: Instant?, goingOn place: String? = nil, isRead: Bool = false
+  ) -> Int {
     let now = clock.now()
     return state.withLock { state in
       state.last += 1
       let first = place.flatMap { state.firsts[key]?[$0] } ?? now
       state.asked[state.last] = Asked(
-        number: state.last, kind: kind, key: key, sent: now, first: first, deadline: deadline)
+        number: state.last, kind: kind, key: key, sent: now, first: first, deadline: deadline, isRead: isRead)
       return state.last
     }
   }
@@ -180,7 +184,9 @@ final class ModelStore: ObjectStore {
   }
 
   func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
-    let number = begin(.get, request.key.bytes, request.deadline)
+    var isRead = false
+    if case .ifMatch = request.condition { isRead = true }
+    let number = begin(.get, request.key.bytes, request.deadline, isRead: isRead)
     try await wait(number)
     func refusal(_ code: StoreError.Code, _ outcome: Asked.Outcome, _ status: Int) -> StoreError {
       note(number, outcome)
