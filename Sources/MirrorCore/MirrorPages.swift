@@ -195,9 +195,11 @@ extension BucketMirror.State {
     }
     let end = page.next == nil ? nil : page.objects.last?.key.bytes
     for directory in namespace.ancestors(of: namespace.deepestDirectory(of: start)) where !start.isEmpty && isOrdered {
-      namespace.sweep(directory, after: start, through: end, since: requested)
+      namespace.sweep(directory, below: request.prefix.bytes, after: start, through: end, since: requested)
     }
-    for directory in scan.unfinished { namespace.sweep(directory, after: start, through: end, since: requested) }
+    for directory in scan.unfinished {
+      namespace.sweep(directory, below: request.prefix.bytes, after: start, through: end, since: requested)
+    }
     learn(page, of: request, scan)
     if case .directory(let directory) = target {
       spending[directory, default: SpendingHistory()].notePage()
@@ -237,13 +239,16 @@ extension Namespace {
     return directory
   }
 
-  /// Files of a directory whose keys lie in a range that was listed at `since`, and were not in it, are gone.
-  mutating func sweep(_ directory: Int, after start: [UInt8], through end: [UInt8]?, since: Instant) {
+  /// Files of a directory whose keys begin with a prefix and lie in a range, which was listed at `since`, and were not in
+  /// it, are gone.
+  mutating func sweep(
+    _ directory: Int, below prefix: [UInt8], after start: [UInt8], through end: [UInt8]?, since: Instant
+  ) {
     for slot in 0..<directories[directory].table.count {
       let entry = directories[directory].table[slot]
       guard entry.kind == .file, entry.validated < since || entry.isExpired else { continue }
       let key = key(directory, slot).bytes
-      guard start.lexicographicallyPrecedes(key) else { continue }
+      guard key.starts(with: prefix), start.lexicographicallyPrecedes(key) else { continue }
       if let end, end.lexicographicallyPrecedes(key) { continue }
       removeFile(directory, slot)
     }

@@ -135,7 +135,6 @@ extension BucketMirror.State {
     guard object.revision.sameBytes(as: current) else { return namespace.noteCached(directory, slot, false) }
     namespace.rememberStated(directory, slot, object.said)
     namespace.rememberDescribed(directory, slot, object.described)
-    if namespace.directories[directory].table[slot].recalled { return }
     // A copy that a crash left behind, though it was not to be kept.
     let isLeft = object.hasBlob && namespace.mayNotKeep(directory, slot)
     if isLeft { namespace.effects.unwanted.append((object.key, object.revision)) }

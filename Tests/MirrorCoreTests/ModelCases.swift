@@ -91,7 +91,7 @@ enum ModelCases {
     listplus f
     open a/d.txt
     """,
-    // A read that failed left a file without content, which was taken for a copy when the directory was listed.
+    // After a read that failed the name may be asked for sooner than was promised, never later.
     """
     settings origin=1
     put d/r.o 1 no-cache
@@ -103,6 +103,24 @@ enum ModelCases {
     list d
     advance 9202
     look d/r.o
+    """,
+    // A page of the keys that begin with `n` was taken for one of all keys up to its end.
+    """
+    settings listing=1 page=1
+    put n/%c3%a9 2235
+    put n/%ff%fe 3827
+    put j 0
+    look n/%ff
+    open j
+    read 0 0 131072
+    advance 465932
+    hold
+    look n/%c3%a9
+    advance 57409
+    open n/%c3%a9
+    down interrupted
+    free
+    look j
     """,
   ]
 }

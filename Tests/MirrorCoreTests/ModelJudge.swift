@@ -39,8 +39,8 @@ struct ModelJudge {
   /// When an answer last told of a version, and that there is no such name.
   private var told: [Int: Instant] = [:]
   private var toldAbsent: [[UInt8]: Instant] = [:]
-  /// Versions whose own answers came in this life of the process: what they say for themselves is known.
-  private var described: Set<Int> = []
+  /// Versions whose own answers came in this life of the process, and when: what they say for themselves is known.
+  private var described: [Int: Instant] = [:]
   /// When a name was marked as stale.
   private var disturbed: [[UInt8]: Instant] = [:]
   /// When failures came, and for what.
@@ -62,12 +62,12 @@ struct ModelJudge {
       switch asked.outcome {
       case .version(let number):
         told[number] = now
-        described.insert(number)
+        if described[number] == nil { described[number] = now }
         if kept[asked.key] != number { kept[asked.key] = nil }
         if shown[asked.key]?.number != number || isOwn(asked.key) { promised[asked.key] = nil }
       case .same(let number):
         told[number] = now
-        described.insert(number)
+        if described[number] == nil { described[number] = now }
         if isOwn(asked.key) { promised[asked.key] = nil }
       case .missing:
         toldAbsent[asked.key] = now
@@ -129,7 +129,7 @@ struct ModelJudge {
 
   mutating func ended(cleanly: Bool, steppedBack: Duration) {
     promised = [:]
-    described = []
+    described = [:]
     failures = []
     (lastOffline, lastLate) = (.distantPast, .distantPast)
     stepped = steppedBack
@@ -142,12 +142,12 @@ struct ModelJudge {
   private func isOwn(_ key: [UInt8]) -> Bool { settings.origin && key.suffix(2).elementsEqual([0x2E, 0x6F]) }
 
   /// The longest that a version may be used.
-  func window(_ key: [UInt8], _ version: BucketHistory.Version?) -> Duration {
+  func window(_ key: [UInt8], _ version: BucketHistory.Version?, isDescribed: Bool) -> Duration {
     if isOwn(key) {
       let usual = Duration.milliseconds(settings.window)
       guard let version, let said = version.cacheControl else { return version == nil ? .seconds(100) + usual : usual }
       let stated = Self.lifetime(said)
-      return described.contains(version.number) ? stated : max(stated, usual)
+      return isDescribed ? stated : max(stated, usual)
     }
     if let inner = settings.inner, key.starts(with: Array("d/".utf8)) { return .milliseconds(inner) }
     return .milliseconds(settings.window)
@@ -221,7 +221,9 @@ struct ModelJudge {
     let version = history.versions[number - 1]
     guard version.key == operation.key else { throw ModelVerdict(message: "that is version \(number), of another key") }
     guard size == version.size else { throw ModelVerdict(message: "size \(size) in place of \(version.size)") }
-    let window = window(operation.key, version)
+    // A listing told of it in its own time, and of answers that came with it the kernel hears afterwards.
+    let isDescribed = described[number].map { isListing ? $0 < now : true } ?? false
+    let window = window(operation.key, version, isDescribed: isDescribed)
     let newest = min(version.until ?? now, now)
     let bound = bound(operation, isListing ? max(window, listingWindow(operation.key)) : window, recent)
     let isRight = version.wasCurrent(from: bound, to: now)
@@ -239,7 +241,7 @@ struct ModelJudge {
       }
       let said = version.cacheControl ?? ""
       // A listing tells of it; whoever opens it asks.
-      if !isListing, described.contains(number), isOwn(operation.key),
+      if !isListing, isDescribed, isOwn(operation.key),
         said.contains("must-revalidate") || said == "no-cache"
       {
         throw ModelVerdict(message: "version \(number) may not be served stale: \(said)")

@@ -157,6 +157,8 @@ extension ModelRun {
         {
           throw ModelVerdict(message: "failed with \(errno), though it had been read before")
         }
+        // After a restart what has no content yet is taken for a copy of unknown headers, and asked for sooner.
+        judge.promised[version.key] = nil
         try judgeRead(errno, version, operation, now)
       }
     }

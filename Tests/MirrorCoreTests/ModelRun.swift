@@ -165,6 +165,7 @@ final class ModelRun: @unchecked Sendable {
       return arrivals
     }
     judge.heard(store.takeNews(), store.history)
+    if mirror.store.offlineSince != nil { judge.noteOffline(time.now) }
     return arrived
   }
 

@@ -11,7 +11,7 @@ public func fuzzNames(_ bytes: [UInt8]) {
   let flags = input.byte()
   let prefix = flags & 1 == 0 ? [] : Array("p/".utf8)
   var keys: [[UInt8]] = []
-  while !input.isEmpty, keys.count < 32 {
+  while !input.isEmpty, keys.count < 16 {
     // Slashes and dots more often than chance has it.
     var key = input.part(upTo: 0xFF)
     // A long name costs one byte of the input.

@@ -21,7 +21,7 @@ public func fuzzConfiguration(_ bytes: [UInt8]) {
     }
   }
   promise(settings.rules.lifetime(of: bytes[...]).duration >= .zero, "no lifetime is negative")
-  for line in bytes.split(separator: 0x0A).prefix(4) {
+  for line in bytes.split(separator: 0x0A).prefix(2) {
     let words = String(decoding: line, as: UTF8.self)
     _ = Substring(words).range(of: "://")
     if let source = try? Source(parsing: words) {

@@ -38,13 +38,15 @@ public struct FuzzInput {
     return Array(left)
   }
 
-  /// The bytes in pieces of lengths that follow from `seed`, each in memory of its own.
+  /// The bytes in about sixteen pieces of lengths that follow from `seed`, each in memory of its own.
   public static func pieces(_ bytes: [UInt8], seed: UInt8) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     var (start, state) = (0, UInt32(seed) &* 2_654_435_761 | 1)
     while start < bytes.count {
       state = state &* 1_664_525 &+ 1_013_904_223
-      let end = min(bytes.count, start + 1 + Int(state >> 16) % (1 + Int(seed) % 40))
+      // After a dozen the rest comes in few: more cuts cost time and show nothing new.
+      let longest = pieces.count < 12 ? 1 + Int(seed) % 40 : bytes.count / 2
+      let end = min(bytes.count, start + 1 + Int(state >> 16) % longest)
       pieces.append(Array(bytes[start..<end]))
       start = end
     }
