@@ -14,7 +14,8 @@ struct RandomTests {
     let bucket = WatchedBucket(fake)
     for key in RandomReader.keys { bucket.put(key, size: 1000) }
     for key in ["d/keep", "keep"] { bucket.put(key, size: 10) }
-    let stage = try await fake.mounted("--freshness", "1s", "--negative-freshness", "1s")
+    let stage = try await fake.mounted(
+      "--freshness", "1s", "--negative-freshness", "1s", limit: .seconds(long ? 240 : 60))
     let end = SystemClock().now() + .seconds(long ? 60 : 3)
     let (wrong, _) = try await stage.cost {
       await withTaskGroup(of: [String].self) { group in
