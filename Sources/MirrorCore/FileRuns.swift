@@ -86,24 +86,25 @@ extension MirroredFile {
   /// The body was not what its checksum says: it is thrown away, and asked for once more.
   func corrupted(_ run: FetchRun, _ error: StoreError?) {
     sources.log.error("a corrupted body was thrown away: \(error.map { "\($0)" } ?? "\(key)")")
-    let (blob, failed) = state.withLock { state -> (Blob?, [Waiting]) in
+    let (blob, failed, wasShown) = state.withLock { state -> (Blob?, [Waiting], Bool) in
       state.runs[ObjectIdentifier(run)] = nil
-      state.held[ObjectIdentifier(run)] = nil
+      let wasShown = state.held.removeValue(forKey: ObjectIdentifier(run)) == nil
       // Another part was found damaged before: that copy is gone already.
-      guard state.blob === run.blob else { return (nil, []) }
+      guard state.blob === run.blob else { return (nil, [], wasShown) }
       state.store = .unknown
       state.corruptions += 1
       defer {
         state.blob = nil
         if state.corruptions > 1 { state.waiting = [] }
       }
-      return (state.blob, state.corruptions > 1 ? state.waiting : [])
+      return (state.blob, state.corruptions > 1 ? state.waiting : [], wasShown)
     }
     if let blob {
       sources.cache.discardDamaged(blob)
       blob.release()
     }
-    owner?.contentDamaged(self)
+    // The kernel has nothing of a body that was held back; told to forget it, it would ask for the same pages again.
+    if wasShown { owner?.contentDamaged(self) }
     for read in failed { read.reply(.failed(.inputOutput)) }
     advance()
   }
