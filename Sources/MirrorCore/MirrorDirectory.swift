@@ -92,7 +92,7 @@ extension BucketMirror {
     if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return conclude(directory, nil) }
     if store.isLate { losePatience(directory) }
     let timer = Task { [weak self, pause] in
-      // With each page the wait begins anew: whoever comes after it is made to wait, and not for longer.
+      // Again and again: whoever comes after a page is made to wait too, and never for longer than this.
       while !Task.isCancelled, let self {
         await pause(Self.patience)
         if !Task.isCancelled { losePatience(directory) }
