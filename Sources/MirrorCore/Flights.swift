@@ -45,6 +45,8 @@ struct ListingFlight {
   /// Slots of names that were known when it began.
   var known = 0
   var pages = 0
+  /// When it was begun, or the last page came.
+  var heard: Instant
   var overdue = false
 }
 

@@ -49,7 +49,7 @@ extension BucketMirror {
           continue
         }
       }
-      let next = change { state, _ in state.take(page, of: asked, directory, &scan) }
+      let next = change { state, now in state.take(page, of: asked, directory, now, &scan) }
       answerKnown(in: directory)
       guard let next else { return }
       asked = ahead ?? ask(next, of: directory)
@@ -123,9 +123,10 @@ extension ListRequest {
 extension BucketMirror.State {
   /// Takes in a page of a directory's listing; how to go on, if there is more.
   fileprivate mutating func take(
-    _ page: ListPage, of asked: AskedPage, _ directory: Int, _ scan: inout ListingScan
+    _ page: ListPage, of asked: AskedPage, _ directory: Int, _ now: Instant, _ scan: inout ListingScan
   ) -> ListRequest? {
     defer { listings[directory]?.pages += 1 }
+    listings[directory]?.heard = now
     listings[directory]?.overdue = false
     if asked.request.delimited {
       scan.applyDelimited(page, requested: asked.requested, to: &namespace)

@@ -32,7 +32,7 @@ extension BucketMirror {
         return .done(nil)
       }
       state.listings[directory] = ListingFlight(
-        openers: [opener], first: !state.namespace.directories[directory].hasListing)
+        openers: [opener], first: !state.namespace.directories[directory].hasListing, heard: clock.now())
       return .start(directory)
     }
     switch step {
@@ -91,11 +91,14 @@ extension BucketMirror {
     state.withLock { $0.listings[directory]?.known = $0.namespace.directories[directory].table.count }
     if state.withLock({ $0.isListingFresh(directory, clock.now()) }) { return conclude(directory, nil) }
     if store.isLate { losePatience(directory) }
-    let timer = Task { [weak self, pause] in
-      // Again and again: whoever comes after a page is made to wait too, and never for longer than this.
+    let timer = Task { [weak self, clock, pause] in
+      // A page is a sign of life: whoever waits, or comes after it, waits so long for the next one.
+      var since = clock.now()
       while !Task.isCancelled, let self {
-        await pause(Self.patience)
-        if !Task.isCancelled { losePatience(directory) }
+        await pause(Self.patience - (clock.now() - since))
+        guard !Task.isCancelled, let heard = state.withLock({ $0.listings[directory]?.heard }) else { return }
+        if heard <= since { losePatience(directory) }
+        since = heard > since ? heard : clock.now()
       }
     }
     defer { timer.cancel() }

@@ -122,5 +122,36 @@ enum ModelCases {
     free
     look j
     """,
+    // The wait for the second page was counted from before the first one had come.
+    """
+    settings page=5
+    put k/k10 131072
+    put k/k18 1165
+    put k/k17 580
+    put k/k16 2026
+    put k/k13 3700
+    listplus k
+    put k/k29 131073
+    advance 381886
+    hold
+    listplus k
+    advance 4270
+    deliver 4
+    listplus k
+    """,
+    // A read that overlaps one that waited in vain just now fails at once.
+    """
+    settings
+    hold
+    listplus %
+    put n/z.d/w 3335
+    deliver 2
+    open n/z.d/w
+    read 0 0 131072
+    advance 8262
+    advance 8389
+    advance 9073
+    read 0 0 1048576
+    """,
   ]
 }

@@ -25,6 +25,8 @@ struct ModelJudge {
   private static let grace = Duration.milliseconds(100)
   /// A reader waits so long before a stale answer is given.
   private static let patience = Duration.milliseconds(3_900)
+  /// For so long a read that nobody answered in time fails at once, whoever asks again.
+  private static let unanswered = Duration.milliseconds(1_002)
 
   let settings: ModelSettings
   /// Stamps on the disk are whole milliseconds.
@@ -196,8 +198,10 @@ struct ModelJudge {
   }
 
   /// An errno must have its cause.
-  func check(_ errno: Errno, _ operation: ModelOperation, _ now: Instant) throws(ModelVerdict) {
-    let since = operation.started + (.zero - Self.grace)
+  func check(
+    _ errno: Errno, _ operation: ModelOperation, _ now: Instant, isRead: Bool = false
+  ) throws(ModelVerdict) {
+    let since = operation.started + (.zero - (isRead ? Self.unanswered : Self.grace))
     let wasOffline = operation.wasOffline || lastOffline >= since
     switch errno {
     case .inputOutput

@@ -174,7 +174,7 @@ extension ModelRun {
       }
       return
     }
-    try judge.check(errno, operation, now)
+    try judge.check(errno, operation, now, isRead: true)
   }
 
   /// What was given out as a whole stays as it is.
