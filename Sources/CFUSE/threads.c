@@ -39,7 +39,8 @@ void *cfuse_thread_buffer(size_t size) {
     // Small first: most files are small, and a thread that only ever answers those stays small.
     size_t rounded = 65536;
     while (rounded < size) rounded *= 2;
-    void *bytes = malloc(rounded);
+    // Whole pages, as reads past the page cache want them.
+    void *bytes = aligned_alloc(4096, rounded);
     if (!bytes) return NULL;
     free(buffer->bytes);
     buffer->bytes = bytes;

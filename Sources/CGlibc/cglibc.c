@@ -3,10 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+ptrdiff_t cglibc_find(const void *bytes, size_t count, const void *pattern, size_t length) {
+  const char *found = count ? memmem(bytes, count, pattern, length) : NULL;
+  return found ? found - (const char *)bytes : -1;
+}
 
 int cglibc_fallocate(int fd, int64_t offset, int64_t length) { return fallocate(fd, 0, offset, length); }
 int cglibc_syncfs(int fd) { return syncfs(fd); }
@@ -21,6 +28,21 @@ void cglibc_trim_heap(void) { malloc_trim(0); }
 
 int cglibc_forget_pages(int fd, int64_t offset, int64_t length) {
   return posix_fadvise(fd, offset, length, POSIX_FADV_DONTNEED);
+}
+
+// Since Linux 6.5 (<linux/mman.h>), with one number on all architectures.
+#define CACHESTAT 451
+
+int cglibc_has_pages(int fd, int64_t offset, int64_t length) {
+  struct { uint64_t offset, length; } range = {(uint64_t)offset, (uint64_t)length};
+  struct { uint64_t cached, dirty, writeback, evicted, recently; } found = {0};
+  return syscall(CACHESTAT, fd, &range, &found, 0) != 0 || found.cached > 0;
+}
+
+int cglibc_open_direct(int fd) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 }
 
 int cglibc_open_directory_at(int fd, const char *name) {

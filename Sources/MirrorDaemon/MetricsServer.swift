@@ -78,7 +78,7 @@ final class MetricsServer: Sendable {
     while bytes.count < Self.longestRequest, clock.now() - begun < .seconds(5) {
       guard let part = try? connection.receive(), !part.isEmpty else { return nil }
       bytes += part
-      if bytes.firstRange(of: Array("\r\n\r\n".utf8)) != nil { return bytes }
+      if bytes[...].range(of: Array("\r\n\r\n".utf8)) != nil { return bytes }
     }
     return nil
   }

@@ -38,7 +38,7 @@ public struct Redaction: Sendable {
   private static func replaced(_ secret: [UInt8], in text: [UInt8]) -> [UInt8] {
     var out: [UInt8] = []
     var rest = text[...]
-    while let found = rest.firstRange(of: secret) {
+    while let found = rest.range(of: secret) {
       out += rest[..<found.lowerBound] + mark
       rest = rest[found.upperBound...]
     }
@@ -57,7 +57,7 @@ public struct Redaction: Sendable {
         while from < line.count, line[from] == 0x20 || line[from] == 0x22 || line[from] == 0x27 { from += 1 }
         var to = from
         // A header's value has blanks in it; others end where a list or a quotation goes on.
-        let isHeader = lower[..<index].suffix(14).firstRange(of: Array("authorization".utf8)) != nil
+        let isHeader = lower[..<index].suffix(14).range(of: Array("authorization".utf8)) != nil
         while to < line.count, isHeader || !Self.ends(line[to]) { to += 1 }
         out += line[index..<from] + (to > from ? mark : [])
         index = to
@@ -87,7 +87,7 @@ public struct Redaction: Sendable {
   private static func withoutUserInfo(_ line: [UInt8]) -> [UInt8] {
     var out: [UInt8] = []
     var rest = line[...]
-    while let found = rest.firstRange(of: Array("://".utf8)) {
+    while let found = rest.range(of: Array("://".utf8)) {
       out += rest[..<found.upperBound]
       rest = rest[found.upperBound...]
       let authority = rest.prefix { $0 != 0x2F && $0 != 0x20 && $0 != 0x22 && $0 != 0x27 }

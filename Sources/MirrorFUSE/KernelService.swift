@@ -107,17 +107,23 @@ final class KernelService: Sendable {
     }
   }
 
-  /// A reply that is short before the end of the file would make the kernel cut the file, so it is EIO.
+  /// Reads of so many bytes and more are worth a way of their own to the disk.
+  private static let large = 128 << 10
+
+  /// What the kernel will have in its cache of the mount need not be in that of the cache's disk, too; so a large part
+  /// that is only on the disk is read from there. A reply that is short before the end of the file would make the kernel cut the file, so it is EIO.
   private static func replyExtent(_ request: UInt, _ file: File, _ offset: Int64, _ count: Int) -> Int32 {
     guard count > 0 else { return cfuse_reply_bytes(request, nil, 0) }
     guard let bytes = unsafe cfuse_thread_buffer(count) else {
       return cfuse_reply_error(request, Errno.inputOutput.rawValue)
     }
     let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: count)
-    do throws(Errno) {
-      guard try unsafe file.read(into: buffer, at: offset) == count else { throw Errno.inputOutput }
-    } catch {
-      return cfuse_reply_error(request, Errno.inputOutput.rawValue)
+    if count < large || !(unsafe file.readPastCache(into: buffer, at: offset)) {
+      do throws(Errno) {
+        guard try unsafe file.read(into: buffer, at: offset) == count else { throw Errno.inputOutput }
+      } catch {
+        return cfuse_reply_error(request, Errno.inputOutput.rawValue)
+      }
     }
     return unsafe cfuse_reply_bytes(request, bytes, count)
   }

@@ -47,6 +47,25 @@ public final class File: Sendable {
     return done
   }
 
+  /// What reads past the page cache must be a multiple of: place, length, and address.
+  private static let directUnit = 4096
+
+  /// Fills the buffer from the disk alone (open(2), O_DIRECT), if the kernel has no page of that part of the file; false
+  /// where it has, and where the file system can't. Behind the buffer is memory up to a multiple of 4096 bytes, which is
+  /// written to as well.
+  public func readPastCache(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
+    let unit = Self.directUnit
+    guard let start = buffer.baseAddress, Int(bitPattern: start) % unit == 0, offset % Int64(unit) == 0,
+      cglibc_has_pages(descriptor, offset, Int64(buffer.count)) == 0
+    else { return false }
+    // For this once: a descriptor kept for it would be one more for each file.
+    let direct = cglibc_open_direct(descriptor)
+    guard direct >= 0 else { return false }
+    defer { close(direct) }
+    let whole = (buffer.count + unit - 1) / unit * unit
+    return unsafe pread(direct, start, whole, Int(offset)) >= buffer.count
+  }
+
   /// The bytes in `[offset, offset + count)`, fewer at the end of the file.
   public func read(at offset: Int64, count: Int) throws(Errno) -> [UInt8] {
     var failure: Errno?

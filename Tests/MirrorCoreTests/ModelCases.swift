@@ -153,5 +153,16 @@ enum ModelCases {
     advance 9073
     read 0 0 1048576
     """,
+    // A listing may be shown for as long as listings may, though a file in it has a shorter lifetime.
+    """
+    settings inner=20000 sie=100000
+    put d/1 123
+    look d/e
+    put d/1 1859
+    down interrupted
+    advance 68829
+    advance 55062
+    listplus d
+    """,
   ]
 }

@@ -229,7 +229,8 @@ struct ModelJudge {
     let isDescribed = described[number].map { isListing ? $0 < now : true } ?? false
     let window = window(operation.key, version, isDescribed: isDescribed)
     let newest = min(version.until ?? now, now)
-    let bound = bound(operation, isListing ? max(window, listingWindow(operation.key)) : window, recent)
+    let shownFor = isListing ? max(window, listingWindow(operation.key)) : window
+    let bound = bound(operation, shownFor, recent)
     let isRight = version.wasCurrent(from: bound, to: now)
     if !isRight {
       let isRevalidated =
@@ -239,7 +240,7 @@ struct ModelJudge {
           message: "version \(number) was replaced \(now - newest) ago, which is beyond its window of \(window)")
       }
       if let bound = settings.staleIfError, !isRevalidated,
-        newest + window + .milliseconds(bound) + slack + stepped < now
+        newest + shownFor + .milliseconds(bound) + slack + stepped < now
       {
         throw ModelVerdict(message: "version \(number) is served beyond stale-if-error")
       }

@@ -18,6 +18,30 @@ struct `An open file` {
     #expect(try file.attributes().size == 8)
   }
 
+  @Test func `is read past the page cache where that has nothing of it`() throws {
+    let bytes = (0..<300_001).map { UInt8(truncatingIfNeeded: $0 * 7 + $0 >> 8) }
+    // Not on tmpfs, which is the page cache.
+    let path = "/var/tmp/s3mirror-\(getpid())"
+    defer { unlink(path) }
+    try FileSystem.write(bytes, to: path, mode: 0o600)
+    let file = try File.open(path, .read)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 19, alignment: 4096)
+    defer { unsafe buffer.deallocate() }
+    func read(at offset: Int, _ count: Int) -> [UInt8]? {
+      let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+      return unsafe file.readPastCache(into: part, at: Int64(offset)) ? Array(part) : nil
+    }
+    #expect(read(at: 0, 200_000) == nil, "it has just been written")
+    try file.synchronize()
+    file.forgetPages(offset: 0, length: 0)
+    #expect(read(at: 0, 200_000) == Array(bytes[..<200_000]))
+    #expect(read(at: 8192, 300_001 - 8192) == Array(bytes[8192...]), "to an end in the middle of a page")
+    #expect(read(at: 100, 4096) == nil, "no such place on a disk")
+    #expect(read(at: 8192, 300_001) == nil, "there are not so many")
+    #expect(try file.read(at: 8192, count: 1) == [bytes[8192]])
+    #expect(read(at: 0, 200_000) == nil, "a page of it is in memory now")
+  }
+
   @Test func `a hole is counted in its size and not in its allocation`() throws {
     let file = try File.open(scratch("f"), .readWrite, create: 0o600)
     try file.resize(to: 100 << 20)

@@ -108,7 +108,7 @@ int32_t cfuse_request_pid(cfuse_request request);
 /// that came before. Null data ends it, and returns only when no call is running.
 void cfuse_request_on_interrupt(cfuse_request request, void *_Nullable data);
 
-/// This thread's reply buffer of at least `size` bytes, freed with the thread; null without memory.
+/// This thread's reply buffer of at least `size` bytes, in whole pages, freed with the thread; null without memory.
 void *_Nullable cfuse_thread_buffer(size_t size);
 
 /// Sends libfuse's messages to `call` instead of stderr; the level is syslog(3)'s. Process-wide.

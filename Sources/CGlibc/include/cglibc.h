@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// memmem(3): where a pattern stands first, or -1.
+ptrdiff_t cglibc_find(const void *bytes, size_t count, const void *pattern, size_t length);
 int cglibc_fallocate(int fd, int64_t offset, int64_t length);
 int cglibc_syncfs(int fd);
 /// Bounds glibc's per-thread heaps, so that memory stays small however many threads allocate.
@@ -13,6 +15,10 @@ void cglibc_bound_heaps(void);
 void cglibc_trim_heap(void);
 /// Tells the kernel that this file's cached pages will not be needed soon.
 int cglibc_forget_pages(int fd, int64_t offset, int64_t length);
+/// Whether the kernel has pages of this part of a file in memory (cachestat(2)); 1 also where it does not say.
+int cglibc_has_pages(int fd, int64_t offset, int64_t length);
+/// The file of a descriptor once more, to be read past the page cache (O_DIRECT); -1 and errno.
+int cglibc_open_direct(int fd);
 /// openat(2) of a directory below another, or of a file to be made there; no link is followed. -1 and errno.
 int cglibc_open_directory_at(int fd, const char *name);
 int cglibc_create_at(int fd, const char *name, unsigned mode);
