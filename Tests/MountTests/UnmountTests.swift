@@ -46,6 +46,31 @@ struct UnmountTests {
     #expect(!Processes.isRunning(daemon))
   }
 
+  @Test func `a process that can't be asked is waited for, and named if it goes on`() async throws {
+    let server = try FakeS3()
+    let stage = try await server.mounted()
+    let mount = stage.mount
+    let daemon = try #require(mount.daemon)
+    // As one that is about to end leaves it: mounted, and no socket.
+    let find = """
+      for inode in $(ls -l "/proc/$0/fd" | sed -n 's/.*socket:.\\([0-9]*\\).*/\\1/p'); do
+        awk -v inode="$inode" '$7 == inode && $8 ~ /^\\// { print $8 }' "/proc/$0/net/unix"
+      done
+      """
+    let sockets = try await run(["sh", "-c", find, "\(daemon)"]).output.split(separator: "\n").map(String.init)
+    #expect(sockets.count == 1, "\(sockets)")
+    for socket in sockets { try FileSystem.removeFile(socket) }
+    let refused = try await mount.command(["unmount", mount.point])
+    #expect(refused.status == 1 && refused.errors.contains("can't be asked to unmount"), "\(refused)")
+    #expect(mount.isMounted)
+    async let ending = mount.command(["unmount", mount.point])
+    try await Task.sleep(for: .milliseconds(300))
+    kill(daemon, SIGTERM)
+    let ended = try await ending
+    #expect(ended.succeeded, "\(ended)")
+    #expect(!mount.isMounted)
+  }
+
   @Test(.enabled(if: Machine.isRoot)) func `who uses a mount for a moment, and can't be named, is waited for`()
     async throws
   {
