@@ -110,6 +110,8 @@ class Server:
         self.port = port
         self.mode = "up"
         self.faults = {}
+        # How many answers in a row were spoilt, by target.
+        self.spoilt = {}
         self.lock = threading.Lock()
         self.counts = {"get": 0, "head": 0, "list": 0, "notModified": 0, "failed": 0, "bytes": 0, "refused": 0}
         self.connections = set()
@@ -165,6 +167,13 @@ class Server:
                 self.connections.discard(connection)
             connection.close()
 
+    def strikes(self, fault, target):
+        """Never a third time in a row: who has been told to ask three times would be right to give up."""
+        if self.random.random() >= self.faults.get(fault, 0) or self.spoilt.get(target, 0) >= 2:
+            return False
+        self.spoilt[target] = self.spoilt.get(target, 0) + 1
+        return True
+
     def wait_while_silent(self):
         while self.mode == "silent":
             time.sleep(0.05)
@@ -192,26 +201,29 @@ class Server:
             time.sleep(self.random.random() * delay)
         if self.mode == "busy":
             return self.send(connection, method, 503, failure("SlowDown"), {"Retry-After": "1"})
-        if self.random.random() < self.faults.get("error", 0):
+        if self.strikes("error", target):
             return self.send(connection, method, 500, failure("InternalError"))
-        if self.random.random() < self.faults.get("reset", 0):
+        if self.strikes("reset", target):
             raise Broken
+        cut = self.strikes("cut", target)
+        if not cut:
+            self.spoilt.pop(target, None)
         if bucket != BUCKET.encode():
             return self.send(connection, method, 404, failure("NoSuchBucket"))
         if not key:
-            return self.answer_bucket(connection, method, query)
-        return self.answer_object(connection, method, key, headers)
+            return self.answer_bucket(connection, method, query, cut)
+        return self.answer_object(connection, method, key, headers, cut)
 
-    def answer_bucket(self, connection, method, query):
+    def answer_bucket(self, connection, method, query, cut):
         if "list-type" in query:
-            return self.send(connection, method, 200, listing(self.bucket, query))
+            return self.send(connection, method, 200, listing(self.bucket, query), cut=cut)
         if "location" in query:
             return self.send(connection, method, 200, (HEAD + "<LocationConstraint %s/>" % NAMESPACE).encode())
         if set(query) - {"prefix", "max-keys"}:
             return self.send(connection, method, 501, failure("NotImplemented"))
         return self.send(connection, method, 200, b"")
 
-    def answer_object(self, connection, method, key, headers):
+    def answer_object(self, connection, method, key, headers, cut):
         entry = self.bucket.get(key)
         if entry is None:
             return self.send(connection, method, 404, failure("NoSuchKey"))
@@ -225,15 +237,15 @@ class Server:
         body = memoryview(content.body(key, version, size))
         asked = RANGE.match(headers.get("range", ""))
         if not asked:
-            return self.send(connection, method, 200, body, fields)
+            return self.send(connection, method, 200, body, fields, cut)
         first = int(asked[1]) if asked[1] else max(0, size - int(asked[2]))
         last = min(int(asked[2]), size - 1) if asked[1] and asked[2] else size - 1
         if first > last:
             return self.send(connection, method, 416, failure("InvalidRange"), {"Content-Range": "bytes */%d" % size})
         fields["Content-Range"] = "bytes %d-%d/%d" % (first, last, size)
-        return self.send(connection, method, 206, body[first:last + 1], fields)
+        return self.send(connection, method, 206, body[first:last + 1], fields, cut)
 
-    def send(self, connection, method, status, body, fields=None):
+    def send(self, connection, method, status, body, fields=None, cut=False):
         lines = ["HTTP/1.1 %d As told" % status, "Content-Length: %d" % len(body) if status != 304 else "",
                  "Date: " + email.utils.formatdate(usegmt=True), "x-amz-request-id: 1"]
         lines += ["%s: %s" % item for item in (fields or {}).items()]
@@ -246,8 +258,7 @@ class Server:
         if method == "HEAD" or status == 304:
             connection.sendall(head)
             return True
-        cut = self.random.randrange(len(body)) if body and self.random.random() < self.faults.get("cut", 0) else None
-        sent = body[:cut] if cut is not None else body
+        sent = body[:self.random.randrange(len(body))] if body and cut else body
         rate = self.faults.get("rate")
         if len(sent) < 65536 and not rate:
             connection.sendall(head + bytes(sent))
@@ -262,7 +273,7 @@ class Server:
                     time.sleep(min(65536, len(sent) - start) / rate)
         with self.lock:
             self.counts["bytes"] += len(sent)
-        if cut is not None:
+        if cut:
             raise Broken
         return True
 
