@@ -58,7 +58,13 @@ struct Stage {
   func cost<Value>(sourceLocation: SourceLocation = #_sourceLocation, _ step: () async throws -> Value) async throws
     -> (Value, RequestSums)
   {
-    let before = (origin.sums, try await reported())
+    var before = (origin.sums, try await reported())
+    // What the step before has asked for may be counted only now.
+    for _ in 0..<20 {
+      let now = (origin.sums, try await reported())
+      if now == before { break }
+      before = now
+    }
     let value = try await step()
     // The last answer may be counted a moment after the reader has its bytes.
     let end = ContinuousClock.now + .seconds(3)
