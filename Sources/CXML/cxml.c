@@ -11,6 +11,7 @@ struct cxml_parser {
   void *context;
   int depth, depth_cap;
   size_t text, text_cap;
+  size_t fed;
   int failed;
 };
 
@@ -140,12 +141,23 @@ cxml_parser *cxml_create(const cxml_callbacks *callbacks, void *context, int dep
     free(parser);
     return NULL;
   }
-  xmlCtxtUseOptions(parser->libxml, XML_PARSE_NONET | XML_PARSE_RECOVER | XML_PARSE_OLDSAX);
+  xmlCtxtUseOptions(parser->libxml, XML_PARSE_NONET | XML_PARSE_RECOVER | XML_PARSE_OLDSAX | XML_PARSE_IGNORE_ENC);
   return parser;
+}
+
+// Answers are UTF-8, whatever they declare. By any other encoding, which the parser would find out by the first bytes,
+// what can't be converted would be lost without a word.
+static int begins_as_utf8(cxml_parser *parser, const unsigned char *bytes, size_t count) {
+  for (size_t i = 0; i < count && parser->fed < 2; i++, parser->fed++) {
+    int opens = bytes[i] == '<' || bytes[i] == ' ' || (bytes[i] >= '\t' && bytes[i] <= '\r') || bytes[i] == 0xEF;
+    if (parser->fed == 0 ? !opens : bytes[i] == 0) return 0;
+  }
+  return 1;
 }
 
 int cxml_feed(cxml_parser *parser, const void *bytes, size_t count) {
   const char *next = bytes;
+  if (!parser->failed && !begins_as_utf8(parser, bytes, count)) fail(parser);
   while (!parser->failed && count > 0) {
     int part = count > 1 << 20 ? 1 << 20 : (int)count;
     xmlParseChunk(parser->libxml, next, part, 0);

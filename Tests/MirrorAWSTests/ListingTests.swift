@@ -35,8 +35,8 @@ struct ListingTests {
   }
   private struct Absent: Error {}
 
-  private func isMalformed(_ bytes: [UInt8]) -> Bool {
-    if case .malformed = parse(bytes) { return true }
+  private func isMalformed(_ bytes: [UInt8], piece: Int = 7) -> Bool {
+    if case .malformed = parse(bytes, piece: piece) { return true }
     return false
   }
 
@@ -134,6 +134,22 @@ struct ListingTests {
   @Test(arguments: ["<!-- \u{1} -->", "<!-- \u{FFFE} -->", "<a b='\u{FFFE}'/>", "<a\u{FFFE}/>", "<![CDATA[\u{FFFE}]]>"])
   func `forbidden characters outside of text are an error`(part: String) {
     #expect(isMalformed(Array("<ListBucketResult><Contents><Key>k\(part)</Key></Contents></ListBucketResult>".utf8)))
+  }
+
+  @Test(arguments: [1, 7, 4096])
+  func `an answer is UTF-8 whatever it says, and what is not is an error`(piece: Int) throws {
+    let latin = whole.replacing("UTF-8", with: "ISO-8859-1")
+    #expect(try page(latin, piece: piece).objects == page(whole).objects)
+    #expect(try page("\u{FEFF}" + whole, piece: piece).objects == page(whole).objects)
+    for declared in ["UTF-8", "ISO-8859-1", "UTF08", "UTF-16"] {
+      let text = whole.replacing("UTF-8", with: declared).replacing("p/z", with: "p/#")
+      #expect(isMalformed(text.utf8.map { $0 == UInt8(ascii: "#") ? 0xE9 : $0 }, piece: piece))
+    }
+    let low = whole.utf16.flatMap { unit -> [UInt8] in [UInt8(truncatingIfNeeded: unit), UInt8(unit >> 8)] }
+    let high = whole.utf16.flatMap { unit -> [UInt8] in [UInt8(unit >> 8), UInt8(truncatingIfNeeded: unit)] }
+    for bytes in [low, high, [0xFF, 0xFE] + low] {
+      #expect(isMalformed(bytes, piece: piece))
+    }
   }
 
   @Test func `a document cut anywhere is no page`() {
