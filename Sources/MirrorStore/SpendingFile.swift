@@ -7,7 +7,7 @@ import MirrorPlatform
 /// none; otherwise all of it counts as spent.
 struct SavedSpending: Equatable {
   static let heading = "s3mirror spending 1"
-  /// Requests of one line: more were never sent, and sums must end somewhere.
+  /// Requests or dollars of one line: more were never spent, and sums must end somewhere.
   private static let most = 1 << 40
 
   var record = SpendingRecord()
@@ -18,7 +18,7 @@ struct SavedSpending: Equatable {
     var text = Self.heading + "\n"
     func add(_ name: String, _ instant: Instant, _ spend: Spend) {
       let time = wall.milliseconds + (instant - now).nanosecondsClamped / 1_000_000
-      text += "\(name) \(time) \(spend.requests) \(spend.usd)\n"
+      text += "\(name) \(time) \(min(spend.requests, Self.most)) \(min(spend.usd, Double(Self.most)))\n"
     }
     for period in BudgetLimit.Period.allCases {
       for slice in record.slices(of: period) {
@@ -38,7 +38,7 @@ struct SavedSpending: Equatable {
     for line in lines.dropFirst() {
       let words = line.split(separator: " ")
       guard words.count == 4, let time = Int64(words[1]), let requests = Int(words[2]), let usd = Double(words[3]),
-        (0...Self.most).contains(requests), usd >= 0, usd.isFinite, !isWhole
+        (0...Self.most).contains(requests), (0...Double(Self.most)).contains(usd), !isWhole
       else { return nil }
       let spend = Spend(requests: requests, usd: usd)
       // Spent no later than now, whatever the clock said then.

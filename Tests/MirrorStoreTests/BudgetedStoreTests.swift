@@ -207,6 +207,17 @@ final class NoSink: ObjectSink {
     #expect(saved.advance == .nothing)
   }
 
+  @Test func `sums beyond all that was ever spent can be written and read again`() throws {
+    let most = 1_099_511_627_776
+    let time = clock.wall().milliseconds
+    let text = "s3mirror spending 1\nday \(time) \(most) \(most)\nday \(time) 5 1\nadvance 0 0 0\n"
+    let saved = try #require(SavedSpending(bytes: Array(text.utf8), clock.now(), clock.wall()))
+    let again = SavedSpending(bytes: saved.bytes(clock.now(), clock.wall()), clock.now(), clock.wall())
+    #expect(again?.record.spent(.day, before: clock.now()).requests == most)
+    let endless = text.replacing(" 5 1\n", with: " 5 1e300\n")
+    #expect(SavedSpending(bytes: Array(endless.utf8), clock.now(), clock.wall()) == nil)
+  }
+
   @Test func `a wall clock set back makes spending no older`() async throws {
     let directory = try TemporaryDirectory("purse")
     let file = directory.file("spending")
