@@ -62,8 +62,8 @@ public final class Blob: Sendable {
   }
 
   public var revision: ObjectRevision { metadata.revision }
-  /// Every block is here (some of them perhaps yet to be checked).
-  public var isComplete: Bool { isReady.load(ordering: .acquiring) || state.withLock { $0.blocks.isFull } }
+  /// Every block is here, and proven (some of them perhaps yet to be checked).
+  public var isComplete: Bool { isReady.load(ordering: .acquiring) || state.withLock { $0.isFull } }
   /// Every block is here and none needs a check: the file is the revision.
   public var isWhole: Bool { isReady.load(ordering: .acquiring) }
   /// Bytes of the blocks that are here.
@@ -73,7 +73,8 @@ public final class Blob: Sendable {
   /// Evicted or retired: no new descriptor can be had.
   public var isGone: Bool { state.withLock { $0.isGone } }
 
-  /// Every byte of the range is here: in present blocks, or already received by a writer that is still running.
+  /// Every byte of the range is here, in present blocks or already received by a writer that is still running, and none
+  /// is yet to be proven.
   ///
   /// After an unclean end this reads and checks the blocks of the range first.
   public func isReadable(_ range: Range<Int64>) -> Bool {
@@ -160,6 +161,6 @@ public final class Blob: Sendable {
   }
 
   func updateReady(_ state: borrowing BlobState) {
-    isReady.store(state.blocks.isFull && state.unverified == nil, ordering: .releasing)
+    isReady.store(state.isFull && state.unverified == nil, ordering: .releasing)
   }
 }

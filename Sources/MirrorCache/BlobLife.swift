@@ -50,26 +50,27 @@ extension Blob {
 
   var isRetained: Bool { state.withLock { $0.retains > 0 } }
 
-  /// What comes now is yet to be proven: a crash must not leave it behind as good. Ends with `proven`, or never, where
-  /// the copy is given up.
-  public func expectProof() { state.withLock { $0.unproven += 1 } }
+  /// What comes there is yet to be proven: nobody reads it, and a crash must not leave it behind as good. Ends with
+  /// `proven` of the same range, or never, where the copy is given up.
+  public func expectProof(of range: Range<Int64>) { state.withLock { $0.unproven.append(range) } }
 
-  /// One run is proven: the row may tell of it.
-  public func proven() {
+  /// A range is proven: it can be read, and once all is the row may tell of it.
+  public func proven(_ range: Range<Int64>) {
     let save = state.withLock { state in
-      state.unproven -= 1
-      guard state.unproven == 0, state.isUnsaved, !state.isQueued, !state.isGone else { return false }
+      if let index = state.unproven.firstIndex(of: range) { state.unproven.remove(at: index) }
+      updateReady(state)
+      guard state.isProven, state.isUnsaved, !state.isQueued, !state.isGone else { return false }
       state.isQueued = true
       return true
     }
     if save { shelf.save(self) }
   }
 
-  /// Nobody is handed it from now on, though other runs may still write it, and no row tells of it.
+  /// Nobody is handed it from now on or reads it, though other runs may still write it, and no row tells of it.
   func condemn() {
     state.withLock { state in
       state.isDamaged = true
-      state.unproven += 1
+      updateReady(state)
     }
   }
 
@@ -132,11 +133,9 @@ extension Blob {
   // MARK: Rows
 
   var needsSync: Bool {
-    geometry.size > Self.synchronised && state.withLock { $0.isUnsaved && $0.unproven == 0 && $0.bytes > 0 }
+    geometry.size > Self.synchronised && state.withLock { $0.isUnsaved && $0.isProven && $0.bytes > 0 }
   }
-  /// Nothing is in it that its end has yet to prove.
-  var isProven: Bool { state.withLock { $0.unproven == 0 } }
-  var hasUnsaved: Bool { state.withLock { $0.isUnsaved && $0.unproven == 0 && !$0.isGone } }
+  var hasUnsaved: Bool { state.withLock { $0.isUnsaved && $0.isProven && !$0.isGone } }
 
   /// What the catalogue was told of it is lost.
   func markUnsaved() { state.withLock { $0.isUnsaved = true } }
@@ -147,7 +146,7 @@ extension Blob {
     let now = shelf.clock.now()
     let row: BlobRow? = state.withLock { state in
       state.isQueued = false
-      guard !state.isGone, state.isUnsaved, state.unproven == 0 else { return nil }
+      guard !state.isGone, state.isUnsaved, state.isProven else { return nil }
       (state.isUnsaved, state.savedUse, state.savedAt) = (false, use, now)
       let row = BlobRow(
         id: id, key: key, metadata: metadata, bytes: state.bytes, blocks: state.blocks, digests: state.digests,

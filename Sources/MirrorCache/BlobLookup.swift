@@ -14,7 +14,7 @@ extension CatalogueSession {
         return blob
       }
     }
-    if let blob = shelf.unwritten(key), blob.revision.sameBytes(as: revision), blob.isProven, blob.handOut() {
+    if let blob = shelf.unwritten(key), blob.revision.sameBytes(as: revision), blob.handOut() {
       return blob
     }
     // While the disk takes no rows, the copies made since are known to memory only.

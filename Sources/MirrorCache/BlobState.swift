@@ -35,8 +35,8 @@ struct BlobState: Sendable {
 
   /// Memory knows of blocks that the row lacks.
   var isUnsaved: Bool
-  /// Runs whose bytes are yet to be proven: until then the row tells nothing new.
-  var unproven = 0
+  /// What is yet to be proven: until then nobody can read it, and the row tells nothing new.
+  var unproven: [Range<Int64>] = []
   /// The thread that saves has it in its queue.
   var isQueued = false
   var savedUse: Int64
@@ -45,6 +45,10 @@ struct BlobState: Sendable {
   var era: Int64
 
   var bytes: Int64 { geometry.bytes(in: blocks) }
+  /// Nothing in it is known or may turn out to be wrong.
+  var isProven: Bool { unproven.isEmpty && !isDamaged }
+  /// Every block is here, and its bytes are those that were sent.
+  var isFull: Bool { blocks.isFull && isProven }
 
   /// Present and trusted.
   func holds(_ block: Int) -> Bool { blocks.contains(block) && !(unverified?.contains(block) ?? false) }
@@ -57,7 +61,9 @@ struct BlobState: Sendable {
 
   /// Whether a range can be read, if need be once a block has been checked.
   func readable(_ range: Range<Int64>) -> Readable {
-    guard range.lowerBound >= 0, range.upperBound <= geometry.size else { return .no }
+    guard range.lowerBound >= 0, range.upperBound <= geometry.size, !isDamaged,
+      !unproven.contains(where: { $0.overlaps(range) })
+    else { return .no }
     var offset = range.lowerBound
     while offset < range.upperBound {
       let block = geometry.block(at: offset)

@@ -37,7 +37,8 @@ extension Cache {
 extension Blob {
   /// False where it is not the revision, or can't be written.
   fileprivate func fill(from seed: Seed, _ entry: SeedEntry) -> Bool {
-    expectProof()
+    let whole = 0..<revision.size
+    expectProof(of: whole)
     let writer = writer(at: 0, upTo: revision.size)
     defer { writer.finish() }
     do throws(Errno) {
@@ -57,7 +58,7 @@ extension Blob {
       return false
     }
     writer.finish()
-    proven()
+    proven(whole)
     return true
   }
 }

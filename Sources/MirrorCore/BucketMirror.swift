@@ -74,9 +74,15 @@ public final class BucketMirror: FileTree {
       for retirement in namespace.effects.retired {
         guard let file = files.removeValue(forKey: retirement.file) else { continue }
         if retirement.node != 0 { superseded[retirement.node] = file }
+        file.supersede()
         retired.append(file)
       }
       namespace.effects.retired = []
+    }
+
+    /// The content of a replaced revision that somebody still uses.
+    func supersededFile(_ key: ObjectKey, _ revision: ObjectRevision) -> MirroredFile? {
+      superseded.values.first { $0.key == key && $0.revision.sameBytes(as: revision) }
     }
   }
 
@@ -221,6 +227,6 @@ public final class BucketMirror: FileTree {
       Task { [cache] in if let blob = await cache.blob(key, revision) { cache.retire(blob) } }
     }
     // Copies that no file object holds are let go by the catalogue, which was told of the change.
-    for file in retired { file.supersede() }
+    for file in retired { file.letCopyGo() }
   }
 }

@@ -12,6 +12,8 @@ final class FetchRun: ObjectSink {
     /// Where the next byte of the body belongs.
     var position: Int64 = 0
     var mismatch = false
+    /// The body's end tells whether it was right.
+    var isHeld = false
     var failure: Errno?
     /// When the request was sent, where it was sent from here.
     var asked: Instant?
@@ -125,8 +127,23 @@ final class FetchRun: ObjectSink {
     }
     if matches { file.noteVersion(head.revision.version) }
     if matches, let asked { file.owner?.fileTold(file, head.metadata, asked: asked) }
-    if matches { file.bodyBegins(self, isHeld: head.isVerifiable) }
+    if matches {
+      if head.isVerifiable { hold() }
+      file.bodyBegins()
+    }
     return matches && head.start <= writer.position
+  }
+
+  /// Until its end nobody is shown any of it.
+  var isHeld: Bool { state.withLock { $0.isHeld } }
+
+  private func hold() {
+    let isNew = state.withLock { state in
+      defer { state.isHeld = true }
+      return !state.isHeld
+    }
+    // What resumes a held body is held already.
+    if isNew { blob.expectProof(of: range) }
   }
 
   func receive(_ bytes: RawSpan) -> Bool {

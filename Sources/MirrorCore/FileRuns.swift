@@ -39,21 +39,17 @@ extension MirroredFile {
     return run
   }
 
-  /// Bytes come; a held body is shown only when its end proves it right.
-  func bodyBegins(_ run: FetchRun, isHeld: Bool) {
-    let (isFirst, isFirstHeld) = state.withLock { state in
-      let isNew = isHeld && state.held.updateValue(run.range, forKey: ObjectIdentifier(run)) == nil
+  func bodyBegins() {
+    let isFirst = state.withLock { state in
       defer { state.isFetched = true }
-      return (!state.isFetched, isNew)
+      return !state.isFetched
     }
-    // What resumes a held body is held already.
-    if isFirstHeld { run.blob.expectProof() }
     if isFirst { owner?.fileFetched(self) }
   }
 
   /// A run ended; what it failed to bring fails the reads that need it.
   func ended(_ run: FetchRun, _ failure: Errno?, gone: Bool) {
-    if state.withLock({ $0.held.removeValue(forKey: ObjectIdentifier(run)) }) != nil { run.blob.proven() }
+    if run.isHeld { run.blob.proven(run.range) }
     deliver()
     let failed = state.withLock { state -> [Waiting] in
       state.runs[ObjectIdentifier(run)] = nil
@@ -86,25 +82,24 @@ extension MirroredFile {
   /// The body was not what its checksum says: it is thrown away, and asked for once more.
   func corrupted(_ run: FetchRun, _ error: StoreError?) {
     sources.log.error("a corrupted body was thrown away: \(error.map { "\($0)" } ?? "\(key)")")
-    let (blob, failed, wasShown) = state.withLock { state -> (Blob?, [Waiting], Bool) in
+    let (blob, failed) = state.withLock { state -> (Blob?, [Waiting]) in
       state.runs[ObjectIdentifier(run)] = nil
-      let wasShown = state.held.removeValue(forKey: ObjectIdentifier(run)) == nil
       // Another part was found damaged before: that copy is gone already.
-      guard state.blob === run.blob else { return (nil, [], wasShown) }
+      guard state.blob === run.blob else { return (nil, []) }
       state.store = .unknown
       state.corruptions += 1
       defer {
         state.blob = nil
         if state.corruptions > 1 { state.waiting = [] }
       }
-      return (state.blob, state.corruptions > 1 ? state.waiting : [], wasShown)
+      return (state.blob, state.corruptions > 1 ? state.waiting : [])
     }
     if let blob {
       sources.cache.discardDamaged(blob)
       blob.release()
     }
     // The kernel has nothing of a body that was held back; told to forget it, it would ask for the same pages again.
-    if wasShown { owner?.contentDamaged(self) }
+    if !run.isHeld { owner?.contentDamaged(self) }
     for read in failed { read.reply(.failed(.inputOutput)) }
     advance()
   }

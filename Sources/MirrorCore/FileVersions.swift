@@ -103,10 +103,4 @@ extension MirroredFile {
       return nil
     }
   }
-
-  /// Its name leads to another revision, or to none.
-  func supersede() {
-    state.withLock { $0.isReplaced = true }
-    retire()
-  }
 }

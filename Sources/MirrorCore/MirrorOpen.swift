@@ -18,9 +18,9 @@ extension BucketMirror {
 extension MirroredFile {
   /// The whole content, where it is here and proven.
   func whole() -> OpenAnswer? {
-    // A body whose end has yet to prove it right is shown to nobody, and the last part of several may prove them all wrong.
+    // The last part of several may prove them all wrong.
     state.withLock { state in
-      state.store == .ready && state.held.isEmpty && (isWholeOnly || state.runs.isEmpty) ? state.blob : nil
+      state.store == .ready && (isWholeOnly || state.runs.isEmpty) ? state.blob : nil
     }.flatMap(OpenAnswer.init(whole:))
   }
 

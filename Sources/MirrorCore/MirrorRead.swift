@@ -28,15 +28,27 @@ extension BucketMirror: FileOwner {
       case .superseded:
         if let file = state.superseded[index] { return .success((file, [])) }
         guard let old = state.namespace.nodes.superseded[index] else { return .failure(.stale) }
-        let file = MirroredFile(
-          id: FileID(Int(place.directory), Int(place.slot)), key: old.key, revision: old.revision, sources: sources,
-          owner: self)
-        file.supersede()
+        let file = supersededContent(old.key, old.revision, FileID(Int(place.directory), Int(place.slot)), state)
         state.superseded[index] = file
         return .success((file, []))
       case .free: return .failure(.stale)
       }
     }
+  }
+
+  /// The content of a revision that was replaced, and may be the current one again.
+  private func supersededContent(
+    _ key: ObjectKey, _ revision: ObjectRevision, _ id: FileID, _ state: borrowing State
+  ) -> MirroredFile {
+    if let (directory, slot) = state.namespace.place(of: key), let slot,
+      let file = state.files[FileID(directory, slot)], file.revision.sameBytes(as: revision)
+    {
+      return file
+    }
+    if let file = state.supersededFile(key, revision) { return file }
+    let file = MirroredFile(id: id, key: key, revision: revision, sources: sources, owner: self)
+    file.supersede()
+    return file
   }
 
   func fetch(_ ahead: [MirroredFile]) {
@@ -78,35 +90,39 @@ extension BucketMirror: FileOwner {
 
   func fileComplete(_ file: MirroredFile) {
     let released = change { state, _ -> MirroredFile? in
-      guard state.files[file.id] === file else { return nil }
-      let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
+      let id = file.id
+      guard state.files[id] === file else { return nil }
+      let (directory, slot) = (Int(id.directory), Int(id.slot))
       state.namespace.noteCached(directory, slot, true)
       if state.namespace.mayNotKeep(directory, slot) { state.namespace.askToForget(directory, slot) }
       // Nobody has the file: its blob may be evicted.
       let isUnused = state.namespace.directories[directory].table[slot].link == 0
-      if isUnused { state.namespace.noteUnused(file.id) }
-      return isUnused ? state.files.removeValue(forKey: file.id) : nil
+      if isUnused { state.namespace.noteUnused(id) }
+      return isUnused ? state.files.removeValue(forKey: id) : nil
     }
     _ = released
   }
 
   func revisionGone(_ file: MirroredFile) {
     change { state, _ in
-      guard state.files[file.id] === file else { return }
-      let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
+      let id = file.id
+      guard state.files[id] === file else { return }
+      let (directory, slot) = (Int(id.directory), Int(id.slot))
       _ = state.namespace.expire(directory, state.namespace.directories[directory].table.name(slot))
     }
   }
 
   func contentDamaged(_ file: MirroredFile) {
-    let node = state.withLock { state -> NodeID? in
-      if state.files[file.id] === file {
-        let link = state.namespace.directories[Int(file.id.directory)].table[Int(file.id.slot)].link
-        return link == 0 ? nil : state.namespace.nodes.id(link)
+    let nodes = state.withLock { state -> [NodeID] in
+      var users = state.superseded.filter { $0.value === file }.map(\.key)
+      let id = file.id
+      if state.files[id] === file {
+        users.append(state.namespace.directories[Int(id.directory)].table[Int(id.slot)].link)
       }
-      return state.superseded.first { $0.value === file }.map { state.namespace.nodes.id($0.key) }
+      return users.filter { $0 != 0 }.map(state.namespace.nodes.id)
     }
-    if let node { notices.withLock { $0 }?.forgetContent(of: node) }
+    let notices = notices.withLock { $0 }
+    for node in nodes { notices?.forgetContent(of: node) }
   }
 
   func askToForget(_ keys: [ObjectKey]) {

@@ -4,7 +4,8 @@ import MirrorPlatform
 import MirrorStore
 import Synchronization
 
-/// One revision's content: answers reads from the blob, and fetches what is missing.
+/// One revision's content: answers reads from the blob, and fetches what is missing. There is one for all who use the
+/// revision, or they would wait for bytes that another has asked for.
 final class MirroredFile: Sendable {
   static let largestParallelism = 8
   /// How long reads go past the cache before room is looked for again.
@@ -20,6 +21,8 @@ final class MirroredFile: Sendable {
   }
 
   struct State {
+    /// Its name's place; that of its former name, once it was replaced.
+    var id: FileID
     enum Store { case unknown, opening, ready, none }
     var store = Store.unknown
     var blob: Blob?
@@ -37,8 +40,6 @@ final class MirroredFile: Sendable {
     /// Another revision is current by now.
     var isReplaced = false
     var isRetired = false
-    /// Runs whose bodies are checked at their ends: until then their bytes are not shown.
-    var held: [ObjectIdentifier: Range<Int64>] = [:]
     var corruptions = 0
     var isFetched = false
     /// Until when a denial is answered again without asking: what a read-ahead was denied the kernel asks for once more.
@@ -46,12 +47,9 @@ final class MirroredFile: Sendable {
     /// The same for what nobody answered in time: no reader waits for it twice.
     var unanswered: (range: Range<Int64>, until: Instant)?
 
-    func isReadable(_ range: Range<Int64>) -> Bool {
-      !held.values.contains { $0.overlaps(range) } && blob?.isReadable(range) ?? false
-    }
+    func isReadable(_ range: Range<Int64>) -> Bool { blob?.isReadable(range) ?? false }
   }
 
-  let id: FileID
   let key: ObjectKey
   let revision: ObjectRevision
   let sources: FileSources
@@ -62,11 +60,10 @@ final class MirroredFile: Sendable {
 
   init(id: FileID, key: ObjectKey, revision: ObjectRevision, sources: FileSources, owner: any FileOwner) {
     self.owner = owner
-    self.id = id
     self.key = key
     self.revision = revision
     self.sources = sources
-    state = Mutex(State(version: revision.version))
+    state = Mutex(State(id: id, version: revision.version))
   }
 
   deinit { state.withLock { $0.blob }?.release() }
@@ -82,6 +79,7 @@ final class MirroredFile: Sendable {
     seen.sameBytes(as: revision) || !revision.isIdentified && !seen.isIdentified && seen.size == revision.size
   }
 
+  var id: FileID { state.withLock { $0.id } }
   var isIdle: Bool { state.withLock { $0.runs.isEmpty && $0.waiting.isEmpty } }
   var isComplete: Bool { state.withLock { $0.blob?.isComplete ?? false } }
   var metadata: ObjectMetadata? { state.withLock { $0.blob?.metadata } }
@@ -178,13 +176,36 @@ final class MirroredFile: Sendable {
     wasGone.store(false, ordering: .relaxed)
   }
 
-  /// The revision is no longer current: its bytes go when nobody uses them.
-  func retire() {
-    let blob = state.withLock { state -> Blob? in
+  /// Its name leads to another revision, or to none; `letCopyGo` is to follow.
+  func supersede() {
+    state.withLock { state in
+      state.isReplaced = true
       state.isRetired = true
-      return state.blob
     }
-    if let blob { sources.cache.retire(blob) }
   }
 
+  /// Its name, which may have another place by now, leads to it again.
+  func restore(as id: FileID) {
+    state.withLock { state in
+      state.id = id
+      state.isReplaced = false
+      state.isRetired = false
+    }
+    revive()
+    Task {
+      // Handed out, a copy is no longer one to let go.
+      if !state.withLock({ $0.isRetired }) { _ = await sources.cache.blob(key, revision) }
+      if isComplete { owner?.fileComplete(self) }
+    }
+  }
+
+  /// It may not be kept: its bytes go when nobody uses them.
+  func retire() {
+    state.withLock { $0.isRetired = true }
+    letCopyGo()
+  }
+
+  func letCopyGo() {
+    if let blob = state.withLock({ $0.isRetired ? $0.blob : nil }) { sources.cache.retire(blob) }
+  }
 }

@@ -104,8 +104,9 @@ extension BucketMirror {
   /// An answer to a reader came for a revision: it is current, and what it says of its freshness.
   func fileTold(_ file: MirroredFile, _ metadata: ObjectMetadata, asked: Instant) {
     let unkept = change { state, now -> MirroredFile? in
-      let (directory, slot) = (Int(file.id.directory), Int(file.id.slot))
-      guard state.files[file.id] === file else { return nil }
+      let id = file.id
+      let (directory, slot) = (Int(id.directory), Int(id.slot))
+      guard state.files[id] === file else { return nil }
       let entry = state.namespace.directories[directory].table[slot]
       // Somebody may have said after that question that it is to be asked again.
       let isRenewed = !entry.isExpired && !state.namespace.isFresh(directory, slot, now)
@@ -115,7 +116,7 @@ extension BucketMirror {
       // The parts of one object say the same.
       guard isRenewed || entry.stated == .unknown else { return nil }
       let given = state.namespace.lifetime(directory, slot)
-      let unkept = state.noteStated(file.id, metadata.caching, asked: asked)
+      let unkept = state.noteStated(id, metadata.caching, asked: asked)
       // The kernel was told of the listing's lifetime.
       if state.namespace.lifetime(directory, slot) < given { state.namespace.expireForKernel(directory, slot) }
       return unkept
@@ -134,9 +135,10 @@ extension BucketMirror {
       }
       return file
     }
-    let file = MirroredFile(
-      id: id, key: state.namespace.key(directory, slot),
-      revision: state.namespace.revision(directory, slot), sources: sources, owner: self)
+    let (key, revision) = (state.namespace.key(directory, slot), state.namespace.revision(directory, slot))
+    let old = state.supersededFile(key, revision)
+    old?.restore(as: id)
+    let file = old ?? MirroredFile(id: id, key: key, revision: revision, sources: sources, owner: self)
     if state.namespace.mayNotKeep(directory, slot) { file.retire() }
     state.files[id] = file
     return file

@@ -42,15 +42,24 @@ struct BlobTests {
     #expect(try blob.write(pattern(block), at: 0) == Int64(block))
     blob.release()
     #expect(await cache.blob(ObjectKey("f"), size) === blob)
-    blob.expectProof()
-    let unproven = await cache.blob(ObjectKey("f"), size)
-    // The row that says that there is a copy, still empty, may be written by now.
-    let hasRow = await cache.catalogue.ask(false) { session in
-      session.read { (store) throws(SQLiteError) in try !store.blobRows(ObjectKey("f")).isEmpty } ?? false
-    }
-    #expect(unproven == nil || hasRow)
-    blob.proven()
     disk.signal()
+    await cache.close()
+  }
+
+  @Test func `what is yet to be proven is read by nobody`() async throws {
+    let size = 3 * block
+    let blob = try make(size)
+    let (first, second) = (0..<Int64(block), Int64(block)..<Int64(3 * block))
+    try blob.write(pattern(block), at: 0)
+    blob.expectProof(of: second)
+    try blob.write(pattern(2 * block), at: Int64(block))
+    #expect(blob.isReadable(first) && !blob.isReadable(second) && !blob.isReadable(blob.whole))
+    #expect(!blob.isComplete && !blob.isWhole)
+    #expect(blob.missing(from: 0, limit: .max) == nil, "it is not fetched twice")
+    blob.proven(second)
+    #expect(blob.isReadable(blob.whole) && blob.isComplete && blob.isWhole)
+    cache.discardDamaged(blob)
+    #expect(!blob.isReadable(first) && !blob.isWhole)
     await cache.close()
   }
 

@@ -140,7 +140,7 @@ struct RecoveryTests {
     var cache = try test.open()
     let bytes = pattern(largeSize)
     let blob = try cache.makeBlob(large, ObjectMetadata(revision: revision(largeSize)))
-    blob.expectProof()
+    blob.expectProof(of: blob.whole)
     try blob.write(bytes, at: 0)
     await cache.catalogue.flush()
     if clean { await cache.close() } else { await cache.abandon() }
@@ -148,9 +148,9 @@ struct RecoveryTests {
     #expect(await cache.blob(large, largeSize) == nil)
     // Once it is proven it stays.
     let again = try cache.makeBlob(large, ObjectMetadata(revision: revision(largeSize)))
-    again.expectProof()
+    again.expectProof(of: again.whole)
     try again.write(bytes, at: 0)
-    again.proven()
+    again.proven(again.whole)
     await cache.catalogue.flush()
     if clean { await cache.close() } else { await cache.abandon() }
     cache = try test.open()

@@ -25,7 +25,6 @@ final class MemoryStore: ObjectStore {
     var failure: StoreError.Code?
     var pageSize = 1000
     var version = 0
-    var gate: [CheckedContinuation<Void, Never>]?
     /// So many bodies come with a wrong first byte, and their checksum tells it at the end.
     var damages = 0
     var keepsVersions = false
@@ -33,8 +32,12 @@ final class MemoryStore: ObjectStore {
     var past: [String: Object] = [:]
     /// What the head of a page says where to go on, if not the truth.
     var toldInstead: String?
+    var provesAtEnd = false
   }
   private let state = Mutex(State())
+  private let gate = Gate()
+  /// Between the last byte of a body and its end.
+  let ends = Gate()
 
   @discardableResult
   func put(_ key: String, _ body: String, _ caching: CachingFields = CachingFields()) -> Self {
@@ -75,6 +78,8 @@ final class MemoryStore: ObjectStore {
     }
   }
   func delete(_ key: String) { state.withLock { $0.objects[ObjectKey(key)] = nil } }
+  /// Each body's end tells whether it was right.
+  func proveAtEnd() { state.withLock { $0.provesAtEnd = true } }
   func damage(_ times: Int) { state.withLock { $0.damages = times } }
   func fail(_ code: StoreError.Code?) { state.withLock { $0.failure = code } }
   func tellInstead(_ token: String?) { state.withLock { $0.toldInstead = token } }
@@ -89,34 +94,10 @@ final class MemoryStore: ObjectStore {
   /// How many of the requests in the log begin so.
   func asked(_ what: String) -> Int { state.withLock { $0.log.count { $0.hasPrefix(what) } } }
   /// Holds every answer back until `openGate`.
-  func closeGate() { state.withLock { $0.gate = [] } }
-  func openGate() {
-    let waiting = state.withLock { state in
-      defer { state.gate = nil }
-      return state.gate ?? []
-    }
-    for continuation in waiting { continuation.resume() }
-  }
-
+  func closeGate() { gate.close() }
+  func openGate() { gate.open() }
   /// Lets the answers go that are held back now, and holds back those that follow.
-  func stepGate() {
-    let waiting = state.withLock { state in
-      defer { state.gate = [] }
-      return state.gate ?? []
-    }
-    for continuation in waiting { continuation.resume() }
-  }
-
-  private func passGate() async {
-    await withCheckedContinuation { continuation in
-      let pass = state.withLock { state in
-        if state.gate == nil { return true }
-        state.gate?.append(continuation)
-        return false
-      }
-      if pass { continuation.resume() }
-    }
-  }
+  func stepGate() { gate.step() }
 
   private func enter(
     _ line: String, _ subject: String, telling: () -> Void = {}
@@ -126,7 +107,7 @@ final class MemoryStore: ObjectStore {
       return state.failure
     }
     if failure == nil { telling() }
-    await passGate()
+    await gate.pass()
     if let failure { throw StoreError(failure, operation: "Test", subject: subject, message: "told to fail") }
   }
 
@@ -158,12 +139,13 @@ final class MemoryStore: ObjectStore {
     let start = request.range?.start ?? 0
     if request.range != nil, start >= size { throw error(.rangeNotSatisfiable, 416) }
     let end = min(size, request.range?.end ?? size)
-    let head = ObjectHead(
+    var head = ObjectHead(
       metadata: ObjectMetadata(
         revision: ObjectRevision(
           etag: object.isTagged ? EntityTag(object.tag) : nil, size: size, modified: object.modified,
           version: object.version),
         storageClass: object.storageClass, caching: object.caching), start: start, end: end)
+    head.isProvenAtEnd = state.withLock { $0.provesAtEnd }
     guard sink.begin(head) else { return .ended }
     var body = Array(object.body[Int(start)..<Int(end)])
     let isDamaged = state.withLock { state in
@@ -174,9 +156,12 @@ final class MemoryStore: ObjectStore {
     if isDamaged {
       body[0] ^= 1
       _ = sink.receive(body.span.bytes)
+      await ends.pass()
       throw error(.checksumMismatch, 200)
     }
-    return sink.receive(body.span.bytes) ? .delivered(head) : .ended
+    let isWanted = sink.receive(body.span.bytes)
+    await ends.pass()
+    return isWanted ? .delivered(head) : .ended
   }
 
   func head(_ request: HeadRequest) async throws(StoreError) -> ObjectMetadata {
@@ -247,4 +232,31 @@ final class MemoryStore: ObjectStore {
   }
 
   func probe(deadline: Instant?) async throws(StoreError) { try await enter("probe", "bucket") }
+}
+
+/// Where requests are held back while it is closed.
+final class Gate: Sendable {
+  private let waiting = Mutex<[CheckedContinuation<Void, Never>]?>(nil)
+
+  func close() { waiting.withLock { $0 = [] } }
+  func open() { release(closing: false) }
+  func step() { release(closing: true) }
+
+  private func release(closing: Bool) {
+    let held = waiting.withLock { waiting in
+      defer { waiting = closing ? [] : nil }
+      return waiting ?? []
+    }
+    for continuation in held { continuation.resume() }
+  }
+
+  func pass() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = waiting.withLock { waiting in
+        waiting?.append(continuation)
+        return waiting == nil
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
 }
