@@ -151,7 +151,7 @@ extension BucketMirror {
       sink.end(nil)
       if sink.isForeign { throw foreign("GetObject", question.key) }
       if case .notModified(let modified, let caching) = outcome {
-        confirmed(question.id, modified: modified, caching, requested: requested)
+        confirmed(question, modified: modified, caching, requested: requested)
       }
     } catch {
       sink.end(error)
@@ -192,12 +192,17 @@ extension BucketMirror {
     }
   }
 
-  private func confirmed(_ id: NameID, modified: Int64?, _ caching: CachingFields, requested: Instant) {
+  /// A 304: what was known when it was asked is current. Another answer may have told of a later revision meanwhile.
+  private func confirmed(_ question: Question, modified: Int64?, _ caching: CachingFields, requested: Instant) {
+    guard case .validate(_, let known, _, _) = question.subject else { return }
+    let id = question.id
+    let revision = ObjectRevision(
+      etag: known.etag, size: known.size, modified: modified ?? known.modified, version: known.version)
     let unkept = change { state, now -> MirroredFile? in
       guard let slot = state.namespace.fileSlot(of: id) else { return nil }
-      let entry = state.namespace.directories[id.directory].table[slot]
-      let seen = modified.map { ObjectRevision(etag: entry.revision.etag, size: entry.revision.size, modified: $0) }
-      state.namespace.freshen(id.directory, slot, seen, vouched: requested, confirmed: true)
+      let change = state.namespace.setFile(
+        id.directory, id.name[...], revision, storageClass: nil, vouched: requested, by: .object)
+      guard change != .outdated else { return nil }
       state.served.revalidated += 1
       return state.noteStated(FileID(id.directory, slot), caching, asked: requested, confirmed: true)
     }

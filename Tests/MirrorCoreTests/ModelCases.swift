@@ -164,5 +164,70 @@ enum ModelCases {
     advance 55062
     listplus d
     """,
+    // A 304 for what a later answer had replaced, and what had come back since.
+    """
+    settings
+    put n/%ff 1
+    open n/%ff
+    read 0 0 131072
+    hold
+    advance 320473
+    list %
+    put n/%ff 131073
+    look n/%ff
+    deliver 0
+    open n/%ff
+    restore n/%ff 0
+    free
+    stat 60
+    """,
+    // Of what comes back a listing does not say how long it may be used.
+    """
+    settings origin=1
+    put i.txt 2261
+    put p.o 2185 max-age=10,must-revalidate
+    look i.txt
+    look p.o
+    put p.o 118 max-age=10,must-revalidate
+    advance 68977
+    listplus p.o
+    restore p.o 1
+    listplus %
+    """,
+    // A refresh marks names too that nobody has looked up.
+    """
+    settings
+    put a/d.txt 3083
+    look a/b
+    down serverError
+    refresh %
+    open a/d.txt
+    hold
+    up
+    look a/nope
+    look a.txt
+    open d/4
+    read 0 0 131072
+    look a/b/c
+    look a/d.txt
+    look t/u
+    list m
+    deliver 11
+    advance 57437
+    """,
+    // After a restart what nobody has described is asked for sooner, once a listing brought it to mind.
+    """
+    settings origin=1
+    put p.o 1916 max-age=5
+    list p.o
+    down credentials
+    restart
+    open p.o
+    read 0 0 131072
+    look p.o
+    list %
+    advance 284
+    look p.o
+    """,
   ]
 }

@@ -43,8 +43,11 @@ struct ModelJudge {
   private var toldAbsent: [[UInt8]: Instant] = [:]
   /// Versions whose own answers came in this life of the process, and when: what they say for themselves is known.
   private var described: [Int: Instant] = [:]
+  private var hasRestarted = false
   /// When a name was marked as stale.
   private var disturbed: [[UInt8]: Instant] = [:]
+  /// The same for all names below a path, those that nobody knows too.
+  private var refreshed: [[UInt8]: Instant] = [:]
   /// When failures came, and for what.
   private var failures: [(at: Instant, asked: Asked, code: StoreError.Code)] = []
   private var lastOffline = Instant.distantPast
@@ -90,7 +93,11 @@ struct ModelJudge {
             && !groups.contains { name.starts(with: $0) }
           if let number = keys[name] {
             if kept[name] != number { kept[name] = nil }
-            if shown[name]?.number != number { promised[name] = nil }
+            if shown[name]?.number != number {
+              promised[name] = nil
+              // Of what comes back a listing says nothing more than of what is new.
+              described[number] = nil
+            }
           } else if isCovered {
             toldAbsent[name] = now
             promised[name] = nil
@@ -117,9 +124,14 @@ struct ModelJudge {
     for name in Set(promised.keys).union(shown.keys)
     where path.isEmpty || name == path || name.starts(with: path + [0x2F]) {
       promised[name] = nil
-      disturbed[name] = now
     }
+    refreshed[path] = now
     listedSince = [:]
+  }
+
+  private func wasDisturbed(_ key: [UInt8]) -> Instant? {
+    let all = refreshed.filter { $0.key.isEmpty || key == $0.key || key.starts(with: $0.key + [0x2F]) }
+    return (all.map(\.value) + [disturbed[key]].compactMap(\.self)).max()
   }
 
   mutating func disturb(_ key: [UInt8], _ now: Instant) {
@@ -130,6 +142,7 @@ struct ModelJudge {
   mutating func evicted() { kept = [:] }
 
   mutating func ended(cleanly: Bool, steppedBack: Duration) {
+    hasRestarted = true
     promised = [:]
     described = [:]
     failures = []
@@ -264,7 +277,9 @@ struct ModelJudge {
     shown[operation.key] = (number, now)
     guard !isListing else { return }
     try checkTimeout(number, timeout, window, operation, now, recent)
-    promised[operation.key] = timeout > .zero ? now + timeout : nil
+    // After a restart what nobody has described yet may be taken for a copy of unknown headers, and asked for sooner.
+    let isFirm = isDescribed || !hasRestarted || !isOwn(operation.key)
+    promised[operation.key] = isFirm && timeout > .zero ? now + timeout : nil
   }
 
   /// A validation counts from when it was asked for, and for its whole window.
@@ -279,7 +294,7 @@ struct ModelJudge {
       default: continue
       }
       // What somebody had marked as stale only an answer for the name itself makes fresh.
-      if let when = disturbed[operation.key], asked.isRead || when >= asked.sent { continue }
+      if let when = wasDisturbed(operation.key), asked.isRead || when >= asked.sent { continue }
       let least = min(asked.sent + window - now, .seconds(600))
       if timeout + .milliseconds(2) < least {
         throw ModelVerdict(message: "validated just now, and to be used for \(timeout) in place of \(least)")
@@ -303,7 +318,7 @@ struct ModelJudge {
     if let last = shown[operation.key], operation.started > last.at,
       (toldAbsent[operation.key] ?? .distantPast) < last.at, last.number <= history.versions.count
     {
-      bound = max(bound, history.versions[last.number - 1].from)
+      bound = max(bound, history.versions[last.number - 1].firstFrom)
     }
     // Where a file was a 404 is an absence for those who ask with it: a directory in its place shows to the next.
     let since = operation.started + (.zero - Self.grace - .milliseconds(2))

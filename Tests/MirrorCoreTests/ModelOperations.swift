@@ -169,7 +169,7 @@ extension ModelRun {
   ) throws(ModelVerdict) {
     if errno == .stale {
       judge.disturb(version.key, now)
-      guard let until = version.until, until <= now else {
+      guard version.ended(from: .distantPast, to: now) else {
         throw ModelVerdict(message: "ESTALE, though the version is current")
       }
       return

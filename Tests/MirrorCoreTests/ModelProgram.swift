@@ -9,6 +9,8 @@ import TestSupport
 enum ModelStep: Hashable, Sendable {
   case put([UInt8], Int, String?)
   case touch([UInt8])
+  /// Brings back what was replaced or deleted.
+  case restore([UInt8], Int)
   case delete([UInt8])
   case look([UInt8])
   /// Keeps the file that it finds.
@@ -148,6 +150,7 @@ extension ModelStep: CustomStringConvertible {
     switch self {
     case .put(let key, let size, let said): "put \(Self.word(key)) \(size)" + (said.map { " \($0)" } ?? "")
     case .touch(let key): "touch \(Self.word(key))"
+    case .restore(let key, let back): "restore \(Self.word(key)) \(back)"
     case .delete(let key): "delete \(Self.word(key))"
     case .look(let path): "look \(Self.word(path))"
     case .open(let path): "open \(Self.word(path))"
@@ -181,6 +184,7 @@ extension ModelStep: CustomStringConvertible {
     switch words[0] {
     case "put": self = .put(path, number(2), words.count > 3 ? words[3] : nil)
     case "touch": self = .touch(path)
+    case "restore": self = .restore(path, number(2))
     case "delete": self = .delete(path)
     case "look": self = .look(path)
     case "open": self = .open(path)

@@ -90,6 +90,7 @@ final class ModelRun: @unchecked Sendable {
     switch step {
     case .put(let key, let size, let said): store.change { $0.put(key, size: size, cacheControl: said, at: now) }
     case .touch(let key): store.change { $0.touch(key) }
+    case .restore(let key, let back): store.change { $0.restore(key, back, at: now) }
     case .delete(let key): store.change { $0.delete(key, at: now) }
     case .look(let path): walk(path, keep: false)
     case .open(let path): walk(path, keep: true)

@@ -7,7 +7,7 @@ import Testing
   /// The same programs each time.
   @Test func `programs of random operations are answered as they may be`() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      ModelSession.run(from: 1, programs: 60, operations: nil)
+      ModelSession.run(from: 1, programs: 80, operations: nil)
     }
     expectAllRight(result)
   }

@@ -128,7 +128,7 @@ struct RandomReader {
     case .stale:
       note(
         judge(key, start, "ESTALE") { history, from, to in
-          history.versions(of: name).contains { $0.until.map { $0 >= from && $0 <= to } ?? false }
+          history.versions(of: name).contains { $0.ended(from: from, to: to) }
         })
     default: wrong.append("\(key): \(errno)")
     }

@@ -10,25 +10,36 @@ public struct BucketHistory: Sendable {
     public let key: [UInt8]
     public let size: Int
     public let cacheControl: String?
-    public let from: Instant
-    /// When it was replaced or deleted.
-    public internal(set) var until: Instant?
+    /// When it was current, in order; the last may not have ended. More than one where it was brought back.
+    public internal(set) var times: [(from: Instant, until: Instant?)]
     /// Last-Modified, and what copies onto itself made of it since.
     public internal(set) var modified: [Int64]
 
     public var tag: String { "\"tag-\(number)\"" }
     public var body: [UInt8] { BucketHistory.body(number, size) }
+    public var firstFrom: Instant { times[0].from }
+    /// When it was replaced or deleted, if it is not current.
+    public var until: Instant? { times[times.count - 1].until }
 
     /// Whether it was current at some moment from `start` to `end`.
     public func wasCurrent(from start: Instant, to end: Instant) -> Bool {
-      from <= end && until.map { $0 >= start } ?? true
+      times.contains { $0.from <= end && $0.until.map { $0 >= start } ?? true }
     }
 
-    public func isCurrent(at moment: Instant) -> Bool { from <= moment && until.map { moment < $0 } ?? true }
+    public func isCurrent(at moment: Instant) -> Bool {
+      times.contains { $0.from <= moment && $0.until.map { moment < $0 } ?? true }
+    }
+
+    /// Whether it was replaced or deleted between two moments.
+    public func ended(from start: Instant, to end: Instant) -> Bool {
+      times.contains { $0.until.map { $0 >= start && $0 <= end } ?? false }
+    }
   }
 
   public private(set) var versions: [Version] = []
   private var ofKey: [[UInt8]: [Int]] = [:]
+  /// The number of what was put or brought back last.
+  private var latest: [[UInt8]: Int] = [:]
 
   public init() {}
 
@@ -39,9 +50,22 @@ public struct BucketHistory: Sendable {
     let number = versions.count + 1
     versions.append(
       Version(
-        number: number, key: key, size: size, cacheControl: cacheControl, from: now, until: nil,
+        number: number, key: key, size: size, cacheControl: cacheControl, times: [(now, nil)],
         modified: [Int64(1_600_000_000 + number * 1000)]))
     ofKey[key, default: []].append(number)
+    latest[key] = number
+  }
+
+  /// Brings back an earlier version, the bytes and the tag as they were: 0 is the newest that is not current.
+  public mutating func restore(_ key: [UInt8], _ back: Int, at now: Instant) {
+    let current = current(key)?.number
+    let past = (ofKey[key] ?? []).filter { $0 != current }
+    guard !past.isEmpty, let newest = ofKey[key]?.compactMap({ versions[$0 - 1].modified.last }).max() else { return }
+    end(key, now)
+    let number = past[past.count - 1 - back % past.count]
+    versions[number - 1].times.append((now, nil))
+    versions[number - 1].modified.append(newest + 1)
+    latest[key] = number
   }
 
   /// The same bytes under the same tag with another date, as a copy onto itself makes it.
@@ -53,13 +77,13 @@ public struct BucketHistory: Sendable {
   public mutating func delete(_ key: [UInt8], at now: Instant) { end(key, now) }
 
   private mutating func end(_ key: [UInt8], _ now: Instant) {
-    if let number = current(key)?.number { versions[number - 1].until = now }
+    if let number = current(key)?.number { versions[number - 1].times[versions[number - 1].times.count - 1].until = now }
   }
 
   // MARK: What there is
 
   public func current(_ key: [UInt8]) -> Version? {
-    ofKey[key]?.last.map { versions[$0 - 1] }.flatMap { $0.until == nil ? $0 : nil }
+    latest[key].map { versions[$0 - 1] }.flatMap { $0.until == nil ? $0 : nil }
   }
 
   /// All current objects below a prefix, in key order.
@@ -89,8 +113,9 @@ public struct BucketHistory: Sendable {
   /// Whether an object was there all the time, be it overwritten.
   public func alwaysHad(_ key: [UInt8], from start: Instant, to end: Instant) -> Bool {
     var covered = start
-    for version in versions(of: key) where version.from <= covered {
-      guard let until = version.until else { return true }
+    let times = versions(of: key).flatMap(\.times).sorted { $0.from < $1.from }
+    for time in times where time.from <= covered {
+      guard let until = time.until else { return true }
       if until > covered { covered = until }
     }
     return covered > end
@@ -99,7 +124,7 @@ public struct BucketHistory: Sendable {
   /// Whether there was neither an object nor a directory of this name at some moment.
   public func lacked(_ path: [UInt8], from start: Instant, to end: Instant) -> Bool {
     let all = versions(of: path) + versions(below: path + [0x2F])
-    let moments = [start] + all.compactMap(\.until).filter { $0 >= start && $0 <= end }
+    let moments = [start] + all.flatMap(\.times).compactMap(\.until).filter { $0 >= start && $0 <= end }
     return moments.contains { moment in !all.contains { $0.isCurrent(at: moment) } }
   }
 
