@@ -179,8 +179,8 @@ final class BufferSink: ObjectSink {
   private struct State {
     var bytes: [UInt8] = []
     var position: Int64 = 0
-    var matches = false
-    var version: String?
+    /// Of the answer, if it was of the revision.
+    var metadata: ObjectMetadata?
   }
   private let state = Mutex(State())
 
@@ -190,14 +190,13 @@ final class BufferSink: ObjectSink {
   }
 
   /// The range, whole; nil when another revision answered.
-  var bytes: [UInt8]? { state.withLock { $0.matches && $0.bytes.count == range.count ? $0.bytes : nil } }
-  /// That of the revision that answered, if it was named.
-  var version: String? { state.withLock { $0.version } }
+  var bytes: [UInt8]? { state.withLock { $0.metadata != nil && $0.bytes.count == range.count ? $0.bytes : nil } }
+  var metadata: ObjectMetadata? { state.withLock { $0.metadata } }
 
   func begin(_ head: ObjectHead) -> Bool {
     let matches = head.revision.sameBytes(as: revision) && head.start <= range.lowerBound
     state.withLock {
-      $0 = State(position: head.start, matches: matches, version: matches ? head.revision.version : nil)
+      $0 = State(position: head.start, metadata: matches ? head.metadata : nil)
     }
     return matches
   }

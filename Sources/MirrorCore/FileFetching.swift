@@ -125,14 +125,16 @@ extension MirroredFile {
   func readThrough(_ read: Waiting, isAgain: Bool = false) async {
     let version = askedVersion
     let buffer = BufferSink(expecting: revision, read.range)
+    let asked = sources.clock.now()
     do throws(StoreError) {
       _ = try await sources.store.get(
         GetRequest(
           key: key, version: version, range: ByteRange(read.range.lowerBound, read.range.upperBound),
-          condition: version == nil ? revision.condition : .none, deadline: sources.clock.now() + BucketMirror.deadline),
+          condition: version == nil ? revision.condition : .none, deadline: asked + BucketMirror.deadline),
         into: buffer)
-      if let bytes = buffer.bytes {
-        noteVersion(buffer.version)
+      if let bytes = buffer.bytes, let metadata = buffer.metadata {
+        noteVersion(metadata.revision.version)
+        if version == nil { owner?.fileTold(self, metadata, asked: asked) }
         return read.reply(.bytes(bytes))
       }
       if version == nil, await turnsToVersion() { return await readThrough(read, isAgain: isAgain) }

@@ -229,5 +229,24 @@ enum ModelCases {
     advance 284
     look p.o
     """,
+    // Bytes that go past the cache tell that their revision is current, too.
+    """
+    settings limit=300000
+    put d/e/f 659591
+    open d/e/f
+    hold
+    advance 65362
+    read 26 598542 143568
+    read 66 100966 123549
+    list %
+    look d/e/f
+    advance 233
+    open s
+    read 0 0 131072
+    listplus d
+    open d/r.o
+    look d/1
+    deliver 14
+    """,
   ]
 }

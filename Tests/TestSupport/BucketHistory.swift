@@ -77,7 +77,8 @@ public struct BucketHistory: Sendable {
   public mutating func delete(_ key: [UInt8], at now: Instant) { end(key, now) }
 
   private mutating func end(_ key: [UInt8], _ now: Instant) {
-    if let number = current(key)?.number { versions[number - 1].times[versions[number - 1].times.count - 1].until = now }
+    guard let number = current(key)?.number else { return }
+    versions[number - 1].times[versions[number - 1].times.count - 1].until = now
   }
 
   // MARK: What there is
