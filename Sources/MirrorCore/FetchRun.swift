@@ -15,7 +15,7 @@ final class FetchRun: ObjectSink {
     /// The body's end tells whether it was right.
     var isHeld = false
     var failure: Errno?
-    /// When the request was sent, where it was sent from here.
+    /// When the request was sent, where its answer tells what is current.
     var asked: Instant?
     var begun: Instant?
   }
@@ -49,7 +49,7 @@ final class FetchRun: ObjectSink {
       let version = file.askedVersion
       state.withLock {
         let now = file.sources.clock.now()
-        $0.asked = now
+        $0.asked = version == nil || file.sources.versions.always ? now : nil
         $0.begun = $0.begun ?? now
         $0.mismatch = false
       }

@@ -162,8 +162,12 @@ final class MirroredFile: Sendable {
   func deliver() {
     let (ripe, blob) = state.withLock { state -> ([Waiting], Blob?) in
       guard let blob = state.blob, !state.waiting.isEmpty else { return ([], nil) }
-      let ripe = state.waiting.filter { state.isReadable($0.range) }
-      if !ripe.isEmpty { state.waiting.removeAll { read in ripe.contains { $0.range == read.range } } }
+      // Each is looked at once: bytes land meanwhile.
+      var (ripe, left): ([Waiting], [Waiting]) = ([], [])
+      for read in state.waiting {
+        if state.isReadable(read.range) { ripe.append(read) } else { left.append(read) }
+      }
+      state.waiting = left
       return (ripe, blob)
     }
     guard let blob else { return }

@@ -109,6 +109,26 @@ struct VersionTests {
     await plain.close()
   }
 
+  @Test func `what is asked by its version says nothing of what is current`() async throws {
+    fixture.store.put("f", old)
+    let node = try #require(await fixture.node("f"))
+    #expect(await read(node, at: 0) == .success("old!"))
+    fixture.store.put("f", "new")
+    #expect(await read(node, at: 3 << 20) == .success("old!"))
+    // It is brought back, and replaced once more.
+    fixture.store.change("f") { object in
+      object.tag = "\"tag-1\""
+      object.body = Array(old.utf8)
+      object.version = "v1"
+    }
+    #expect(await fixture.node("f")?.size == Int64(Self.size))
+    fixture.store.put("f", "newer")
+    fixture.clock.advance(.seconds(61))
+    #expect(await read(node, at: 2 << 20) == .success("old!"))
+    #expect(await fixture.read("f") == "newer")
+    await fixture.close()
+  }
+
   @Test func `a version that is no longer kept is gone`() async throws {
     fixture.store.put("f", old)
     let node = try #require(await fixture.node("f"))
