@@ -40,7 +40,9 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
 
   /// What came before it broke off, if the end was to prove all of it.
   var brokenOff: BrokenBody? {
-    guard case .body = verdict, let checksum, let head, head.isWhole || isResumed, received > 0 else { return nil }
+    // Nothing of its rest came.
+    guard let head else { return broken }
+    guard case .body = verdict, let checksum, head.isWhole && received > 0 || isResumed else { return nil }
     return BrokenBody(revision: head.revision, position: head.start + received, checksum: checksum)
   }
 
@@ -71,7 +73,11 @@ final class ObjectReader: AnswerReader, @unchecked Sendable {
       } else {
         checksum = BodyChecksum(head, answer, isPart: extent.isPart)
       }
-      head.isProvenAtEnd = checksum != nil && (head.isWhole || isResumed || partsProve())
+      if isResumed {
+        head.provenFrom = 0
+      } else if checksum != nil, head.isWhole || partsProve() {
+        head.provenFrom = head.start
+      }
       self.head = head
       return sink.begin(head) || end(.ended)
     }

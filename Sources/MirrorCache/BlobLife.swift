@@ -50,8 +50,8 @@ extension Blob {
 
   var isRetained: Bool { state.withLock { $0.retains > 0 } }
 
-  /// What comes there is yet to be proven: nobody reads it, and a crash must not leave it behind as good. Ends with
-  /// `proven` of the same range, or never, where the copy is given up.
+  /// What comes there, of which nothing is here yet, is yet to be proven: nobody reads it, and a crash must not leave it
+  /// behind as good. Ends with `proven` or `unprovable` of the same range, or never, where the copy is given up.
   public func expectProof(of range: Range<Int64>) { state.withLock { $0.unproven.append(range) } }
 
   /// A range is proven: it can be read, and once all is the row may tell of it.
@@ -64,6 +64,17 @@ extension Blob {
       return true
     }
     if save { shelf.save(self) }
+  }
+
+  /// Nothing will prove what came of a range: it is dropped.
+  public func unprovable(_ range: Range<Int64>) {
+    let change = state.withLock { state -> Change in
+      let before = state.bytes
+      for block in geometry.blocks(of: range) { _ = state.drop(block) }
+      return Change(from: before, to: state.bytes, isRetained: state.retains > 0)
+    }
+    count(change)
+    proven(range)
   }
 
   /// Nobody is handed it from now on or reads it, though other runs may still write it, and no row tells of it.

@@ -92,6 +92,11 @@ struct BlockGeometry: Sendable {
   /// The end of a block, cut at the end of the object.
   func end(of block: Int) -> Int64 { size - start(of: block) > Blob.blockSize ? start(of: block + 1) : size }
 
+  /// The blocks that a range touches.
+  func blocks(of range: Range<Int64>) -> Range<Int> {
+    range.isEmpty ? 0..<0 : block(at: range.lowerBound)..<block(at: range.upperBound - 1) + 1
+  }
+
   /// The bytes of all blocks that are present.
   func bytes(in map: BlockMap) -> Int64 {
     guard map.present > 0 else { return 0 }

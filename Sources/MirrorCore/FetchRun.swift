@@ -12,8 +12,10 @@ final class FetchRun: ObjectSink {
     /// Where the next byte of the body belongs.
     var position: Int64 = 0
     var mismatch = false
-    /// The body's end tells whether it was right.
+    /// A body's end is to tell whether what came is right.
     var isHeld = false
+    /// The end of the body that comes now tells it.
+    var isProof = false
     var failure: Errno?
     /// When the request was sent, where its answer tells what is current.
     var asked: Instant?
@@ -39,11 +41,14 @@ final class FetchRun: ObjectSink {
   func perform() async {
     guard await makeRoom() else {
       writer.finish()
-      file.ended(self, nil, gone: false)
-      file.loseRoom()
-      return
+      return file.lostRoom(self)
     }
-    var attempt = 1
+    await transfer(attempt: 1)
+  }
+
+  /// Asks for what is missing of it, from that attempt on.
+  private func transfer(attempt: Int) async {
+    var attempt = attempt
     while true {
       let start = writer.position
       let version = file.askedVersion
@@ -54,7 +59,7 @@ final class FetchRun: ObjectSink {
         $0.mismatch = false
       }
       do throws(StoreError) {
-        _ = try await file.sources.store.get(
+        let outcome = try await file.sources.store.get(
           GetRequest(
             key: file.key, version: version,
             range: start == 0 && range.upperBound >= file.revision.size ? nil : ByteRange(start, range.upperBound),
@@ -62,22 +67,26 @@ final class FetchRun: ObjectSink {
             deadline: file.sources.clock.now() + BucketMirror.deadline,
             purpose: errand == nil ? .content : .ahead), into: self)
         if version == nil, state.withLock({ $0.mismatch }), await file.turnsToVersion() { continue }
-        return end(nil)
+        return end(outcome)
       } catch {
         if version == nil, error.meansGone, await file.turnsToVersion() { continue }
         if version != nil, file.sources.versions.isRefusal(error) {
           state.withLock { $0.mismatch = true }
-          return end(nil)
+          return end(.ended)
         }
         errand?.note(error)
-        // A block is progress; a few bytes at the price of a request are not.
-        let progressed = writer.position - start >= Blob.blockSize
-        attempt = progressed ? 1 : attempt + 1
-        guard error.isRetryable, progressed || error.code == .interrupted, attempt <= Self.largestAttempts else {
-          return end(error)
-        }
+        guard let next = nextAttempt(after: attempt, error, from: start) else { return end(error) }
+        attempt = next
       }
     }
+  }
+
+  /// Which attempt comes after one that failed, if any does.
+  private func nextAttempt(after attempt: Int, _ error: StoreError, from start: Int64) -> Int? {
+    // A block is progress; a few bytes at the price of a request are not.
+    if error.isRetryable, writer.position - start >= Blob.blockSize { return 1 }
+    guard error.isRetryable, error.code == .interrupted, attempt < Self.largestAttempts else { return nil }
+    return attempt + 1
   }
 
   /// Room within the cache's limit. Unused inodes that the kernel still knows keep blobs in place; asked to forget
@@ -95,16 +104,34 @@ final class FetchRun: ObjectSink {
     return false
   }
 
+  /// The transfer that a look-up began is over.
+  func ended(_ outcome: GetOutcome) { end(outcome) }
+
+  /// That transfer broke off: whoever waits for what is missing is served as by any other.
+  func brokeOff(_ error: StoreError) {
+    guard file.isAwaited(range), let attempt = nextAttempt(after: 1, error, from: range.lowerBound) else {
+      return end(error)
+    }
+    Task { await transfer(attempt: attempt) }
+  }
+
+  private func end(_ outcome: GetOutcome) {
+    if case .delivered = outcome { end(nil, isDelivered: true) } else { end(nil) }
+  }
+
   /// The body is over; what it lacks is asked for again by whoever reads it.
-  func end(_ error: StoreError?) {
+  private func end(_ error: StoreError?, isDelivered: Bool = false) {
     file.sources.cache.giveBack(Int64(range.count) - writer.finish())
     if error?.code == .checksumMismatch { return file.corrupted(self, error) }
-    let (mismatch, failure) = state.withLock { ($0.mismatch, $0.failure) }
+    let (mismatch, failure, isHeld, isProof) = state.withLock { ($0.mismatch, $0.failure, $0.isHeld, $0.isProof) }
+    let isUnprovable = isHeld && !(isDelivered && isProof)
+    if isHeld { if isUnprovable { blob.unprovable(range) } else { blob.proven(range) } }
     if failure != nil {
-      file.ended(self, nil, gone: false)
-      file.loseRoom()
+      file.lostRoom(self)
     } else if mismatch || error?.meansGone == true {
       file.ended(self, .stale, gone: true)
+    } else if isUnprovable, error == nil {
+      file.startOver(self)
     } else {
       if let error, error.code != .cancelled, errand?.wait == nil {
         file.sources.log.limited(.warning, key: "read \(error.code)", "reading failed: \(error)")
@@ -112,39 +139,37 @@ final class FetchRun: ObjectSink {
       // A busy origin was asked for as long as may be.
       let waited = state.withLock { $0.begun }.map { file.sources.clock.now() - $0 } ?? .zero
       if error?.code == .timeout || error != nil && waited > BucketMirror.patience {
-        file.noteUnanswered(writer.position..<max(writer.position, range.upperBound))
+        file.noteUnanswered((isUnprovable ? range.lowerBound : writer.position)..<range.upperBound)
       }
-      file.ended(self, writer.position < range.upperBound ? error?.errno ?? .inputOutput : nil, gone: false)
+      let isLacking = isUnprovable || writer.position < range.upperBound
+      file.ended(self, isLacking ? error?.errno ?? .inputOutput : nil, gone: false)
     }
   }
 
   func begin(_ head: ObjectHead) -> Bool {
     let matches = file.matches(head.revision)
-    let asked = state.withLock {
-      $0.position = head.start
-      $0.mismatch = !matches
-      return $0.asked
+    // Of all that this run brings, and seen to its end.
+    let isProof = head.provenFrom.map { $0 <= range.lowerBound && head.end <= range.upperBound } ?? false
+    let (asked, isHeld, isNew) = state.withLock { state in
+      state.position = head.start
+      state.mismatch = !matches
+      state.isProof = isProof
+      // What was shown already is not held back any more.
+      let isNew = matches && isProof && !state.isHeld && writer.position == range.lowerBound
+      if isNew { state.isHeld = true }
+      return (state.asked, state.isHeld, isNew)
     }
-    if matches { file.noteVersion(head.revision.version) }
-    if matches, let asked { file.owner?.fileTold(file, head.metadata, asked: asked) }
-    if matches {
-      if head.isVerifiable { hold() }
-      file.bodyBegins()
-    }
-    return matches && head.start <= writer.position
+    guard matches else { return false }
+    file.noteVersion(head.revision.version)
+    if let asked { file.owner?.fileTold(file, head.metadata, asked: asked) }
+    if isNew { blob.expectProof(of: range) }
+    file.bodyBegins()
+    // The rest without proof would leave what came before without it.
+    return head.start <= writer.position && (isProof || !isHeld)
   }
 
   /// Until its end nobody is shown any of it.
   var isHeld: Bool { state.withLock { $0.isHeld } }
-
-  private func hold() {
-    let isNew = state.withLock { state in
-      defer { state.isHeld = true }
-      return !state.isHeld
-    }
-    // What resumes a held body is held already.
-    if isNew { blob.expectProof(of: range) }
-  }
 
   func receive(_ bytes: RawSpan) -> Bool {
     let position = state.withLock { state in
@@ -165,11 +190,6 @@ final class FetchRun: ObjectSink {
     }
     return writer.position < range.upperBound || position + Int64(bytes.byteCount) == range.upperBound
   }
-}
-
-extension ObjectHead {
-  /// The end of this body tells whether all of it was right: nobody may see it before.
-  var isVerifiable: Bool { isProvenAtEnd || isWhole && (metadata.etagIsMD5 || !metadata.checksums.isEmpty) }
 }
 
 /// Collects a small body in memory, if it is of the revision expected.

@@ -9,6 +9,7 @@ extension MirroredFile {
   func fill(from head: ObjectHead) -> FetchRun? {
     let length = head.end - head.start
     guard length > 0, head.start % Blob.blockSize == 0, length >= Blob.blockSize || head.end == revision.size,
+      matches(head.revision), revision.isIdentified || head.isWhole,
       state.withLock({ $0.store == .unknown })
     else { return nil }
     guard sources.cache.reserve(length) else {
@@ -49,7 +50,6 @@ extension MirroredFile {
 
   /// A run ended; what it failed to bring fails the reads that need it.
   func ended(_ run: FetchRun, _ failure: Errno?, gone: Bool) {
-    if run.isHeld { run.blob.proven(run.range) }
     deliver()
     let failed = state.withLock { state -> [Waiting] in
       state.runs[ObjectIdentifier(run)] = nil
@@ -71,6 +71,26 @@ extension MirroredFile {
     if gone { owner?.revisionGone(self) }
     if isComplete { owner?.fileComplete(self) }
     advance()
+  }
+
+  /// A run has no room for what it was to bring: the blob is given up before anybody asks for more of it.
+  func lostRoom(_ run: FetchRun) {
+    loseRoom()
+    ended(run, nil, gone: false)
+  }
+
+  /// Nothing would prove what a run brought: it is asked for once more from the beginning.
+  func startOver(_ run: FetchRun) {
+    let mayAgain = state.withLock { state in
+      state.corruptions += 1
+      return state.corruptions <= 1
+    }
+    ended(run, mayAgain ? nil : .inputOutput, gone: false)
+  }
+
+  /// Somebody waits for some of it.
+  func isAwaited(_ range: Range<Int64>) -> Bool {
+    state.withLock { $0.waiting.contains { $0.range.overlaps(range) } }
   }
 
   /// Nobody answered in time for this; the kernel, which has asked for more than the page it needs, asks once more: on

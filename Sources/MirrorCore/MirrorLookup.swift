@@ -148,7 +148,7 @@ extension BucketMirror {
       purpose: Errand.purpose(state.withLock { $0.namespace.purpose(of: question, requested) }))
     do throws(StoreError) {
       let outcome = try await store.get(request, into: sink)
-      sink.end(nil)
+      sink.end(outcome)
       if sink.isForeign { throw foreign("GetObject", question.key) }
       if case .notModified(let modified, let caching) = outcome {
         confirmed(question, modified: modified, caching, requested: requested)

@@ -40,6 +40,7 @@ final class MirroredFile: Sendable {
     /// Another revision is current by now.
     var isReplaced = false
     var isRetired = false
+    /// How often it had to be asked for once more, since what came was damaged or nothing would prove it.
     var corruptions = 0
     var isFetched = false
     /// Until when a denial is answered again without asking: what a read-ahead was denied the kernel asks for once more.

@@ -54,12 +54,16 @@ final class RevisionSink: ObjectSink {
   }
 
   /// The transfer is over.
-  func end(_ error: StoreError?) {
-    let run = state.withLock { state in
+  func end(_ outcome: GetOutcome) { takeRun()?.ended(outcome) }
+
+  /// The transfer failed.
+  func end(_ error: StoreError) { takeRun()?.brokeOff(error) }
+
+  private func takeRun() -> FetchRun? {
+    state.withLock { state in
       defer { state.run = nil }
       return state.run
     }
-    run?.end(error)
   }
 }
 

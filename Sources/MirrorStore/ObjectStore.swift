@@ -75,8 +75,9 @@ public struct ObjectHead: Sendable {
   /// The bytes that follow, `[start, end)`, within `[0, revision.size)`.
   public let start: Int64
   public let end: Int64
-  /// A checksum at the end of these bytes tells whether all of them were right: nobody should see them before.
-  public var isProvenAtEnd = false
+  /// A checksum at the end of these bytes tells whether all from here on are right, those of an earlier body that broke
+  /// off and that this one is the rest of included: nobody should see them before. Nil: nothing tells.
+  public var provenFrom: Int64?
 
   public init(metadata: ObjectMetadata, start: Int64, end: Int64) {
     self.metadata = metadata

@@ -55,7 +55,7 @@ struct PartChecksumTests {
     }
     let store = try makeStore(client)
     let first = await get(store, 0..<400)
-    #expect(first.error == nil && first.sink.head?.isProvenAtEnd == true)
+    #expect(first.error == nil && first.sink.head?.provenFrom == 0)
     let second = await get(store, 400..<800)
     #expect(second.error?.code == .checksumMismatch)
     #expect(second.error?.message.contains("400-799") == true)
@@ -72,7 +72,7 @@ struct PartChecksumTests {
     let store = try makeStore(client)
     for range in [300..<700, 0..<300, 700..<1000] as [Range<Int64>] { #expect(await get(store, range).error == nil) }
     #expect(client.requests.count == 4)
-    #expect(await get(store, 0..<300).sink.head?.isProvenAtEnd == false)
+    #expect(await get(store, 0..<300).sink.head?.provenFrom == nil)
   }
 
   @Test func `parts that do not join to the object's value are damaged`() async throws {
@@ -119,8 +119,9 @@ struct PartChecksumTests {
   }
 
   /// A whole body that breaks off after 400 bytes, then its rest; with a byte changed in one of the two.
-  private func broken(damageAt place: Int?) -> ScriptedClient {
+  private func broken(damageAt place: Int?, busyAt: Int? = nil) -> ScriptedClient {
     ScriptedClient { request, index in
+      if index == busyAt { return .error(503, "SlowDown") }
       var body = Self.body
       if let place, index < 2 { body[place] ^= 1 }
       var fields = [("ETag", "\"abc-3\"")]
@@ -145,8 +146,15 @@ struct PartChecksumTests {
     let first = await storeError { _ = try await store.get(GetRequest(key: key), into: CollectingSink()) }
     #expect(first?.code == .interrupted)
     let (error, sink) = await get(store, 400..<1000)
-    #expect(sink.head?.isProvenAtEnd == true)
+    #expect(sink.head?.provenFrom == 0)
     #expect(error?.code == (place == nil ? nil : .checksumMismatch))
+  }
+
+  @Test func `the digest of what broke off outlives an error in place of its rest`() async throws {
+    let store = try makeStore(broken(damageAt: 10, busyAt: 1))
+    _ = await storeError { _ = try await store.get(GetRequest(key: key), into: CollectingSink()) }
+    #expect(await get(store, 400..<1000).error?.code == .throttled)
+    #expect(await get(store, 400..<1000).error?.code == .checksumMismatch)
   }
 
   @Test func `without a type the value of a whole object is believed once it has agreed`() async throws {

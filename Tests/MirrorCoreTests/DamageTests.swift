@@ -24,6 +24,47 @@ import Testing
     #expect(await again.read("f") == "content")
     await again.close()
   }
+
+  private static let large = String(repeating: "content ", count: 1 << 16)
+
+  /// A file whose look-up brings its beginning, and the rest a reader.
+  private func fixtureOfLarge() async throws -> (MirrorFixture, NodeAttributes) {
+    let fixture = try MirrorFixture()
+    fixture.store.proveAtEnd()
+    fixture.store.put("f", Self.large)
+    // Then nothing of it comes by the look-up.
+    _ = await fixture.list("")
+    return (fixture, try #require(await fixture.node("f")))
+  }
+
+  @Test func `what its end was to prove is shown to nobody when it breaks off for good`() async throws {
+    let (fixture, node) = try await fixtureOfLarge()
+    fixture.store.breakOff(100)
+    #expect(await fixture.read(node) == .failure(.inputOutput))
+    fixture.store.breakOff(0)
+    fixture.clock.advance(.seconds(2))
+    #expect(await fixture.read(node) == .success(Array(Self.large.utf8)))
+    await fixture.close()
+  }
+
+  @Test func `what broke off is asked for once more when its rest proves nothing of it`() async throws {
+    let (fixture, node) = try await fixtureOfLarge()
+    _ = fixture.store.takeLog()
+    fixture.store.breakOff(1, forgettingProof: true)
+    #expect(await fixture.read(node) == .success(Array(Self.large.utf8)))
+    #expect(fixture.store.takeLog() == ["get f if-match", "get f 262144-524288 if-match", "get f if-match"])
+    await fixture.close()
+  }
+
+  @Test func `a reader of what a look-up brings is served though it breaks off`() async throws {
+    let fixture = try MirrorFixture()
+    fixture.store.put("f", Self.large)
+    fixture.store.breakOff(1)
+    let node = try #require(await fixture.node("f"))
+    guard case .success(let bytes) = await fixture.read(node) else { Issue.record("not served"); return }
+    #expect(bytes.count == Self.large.utf8.count)
+    await fixture.close()
+  }
 }
 
 /// Files whose pages the kernel was told to forget.

@@ -33,6 +33,10 @@ final class MemoryStore: ObjectStore {
     /// What the head of a page says where to go on, if not the truth.
     var toldInstead: String?
     var provesAtEnd = false
+    /// So many bodies break off in the middle, with a wrong first byte.
+    var breaks = 0
+    /// The rest of a body that broke off comes without proof.
+    var forgetsProof = false
   }
   private let state = Mutex(State())
   private let gate = Gate()
@@ -80,6 +84,12 @@ final class MemoryStore: ObjectStore {
   func delete(_ key: String) { state.withLock { $0.objects[ObjectKey(key)] = nil } }
   /// Each body's end tells whether it was right.
   func proveAtEnd() { state.withLock { $0.provesAtEnd = true } }
+  func breakOff(_ times: Int, forgettingProof: Bool = false) {
+    state.withLock {
+      $0.breaks = times
+      $0.forgetsProof = forgettingProof
+    }
+  }
   func damage(_ times: Int) { state.withLock { $0.damages = times } }
   func fail(_ code: StoreError.Code?) { state.withLock { $0.failure = code } }
   func tellInstead(_ token: String?) { state.withLock { $0.toldInstead = token } }
@@ -145,9 +155,19 @@ final class MemoryStore: ObjectStore {
           etag: object.isTagged ? EntityTag(object.tag) : nil, size: size, modified: object.modified,
           version: object.version),
         storageClass: object.storageClass, caching: object.caching), start: start, end: end)
-    head.isProvenAtEnd = state.withLock { $0.provesAtEnd }
+    let (isProven, breaks) = state.withLock { state in
+      defer { state.breaks = max(0, state.breaks - 1) }
+      return (state.provesAtEnd && !(state.forgetsProof && start > 0), state.breaks > 0)
+    }
+    if isProven { head.provenFrom = end == size ? 0 : start }
     guard sink.begin(head) else { return .ended }
     var body = Array(object.body[Int(start)..<Int(end)])
+    if breaks {
+      body[0] ^= 1
+      let half = Array(body[..<(body.count / 2)])
+      guard sink.receive(half.span.bytes) else { return .ended }
+      throw error(.interrupted, 200)
+    }
     let isDamaged = state.withLock { state in
       guard state.damages > 0, !body.isEmpty else { return false }
       state.damages -= 1
