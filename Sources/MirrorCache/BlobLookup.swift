@@ -4,22 +4,17 @@ import MirrorPlatform
 import MirrorStore
 
 extension CatalogueSession {
-  /// The copy of exactly this revision. A row whose file is missing, short or not ours to read is dropped.
-  func blob(_ key: ObjectKey, _ revision: ObjectRevision) -> Blob? {
+  /// The copy of exactly this revision, if `take` does. A row whose file is missing, short or not ours to read is
+  /// dropped.
+  func blob(_ key: ObjectKey, _ revision: ObjectRevision, take: (Blob) -> Bool) -> Blob? {
     let rows = read { (store) throws(SQLiteError) in try store.blobRows(key) } ?? []
     for row in rows where row.metadata.revision.sameBytes(as: revision) {
-      if let blob = shelf.loaded(row.id) {
-        if blob.handOut() { return blob }
-      } else if let blob = open(row), blob.handOut() {
-        return blob
-      }
+      if let blob = shelf.loaded(row.id) ?? open(row), take(blob) { return blob }
     }
-    if let blob = shelf.unwritten(key), blob.revision.sameBytes(as: revision), blob.handOut() {
-      return blob
-    }
+    if let blob = shelf.unwritten(key), blob.revision.sameBytes(as: revision), take(blob) { return blob }
     // While the disk takes no rows, the copies made since are known to memory only.
     guard isBehind else { return nil }
-    return shelf.allLoaded.first { $0.key == key && $0.revision.sameBytes(as: revision) && $0.handOut() }
+    return shelf.allLoaded.first { $0.key == key && $0.revision.sameBytes(as: revision) && take($0) }
   }
 
   /// The copy of a row that no blob in memory stands for.

@@ -65,7 +65,12 @@ public final class Cache: Sendable {
   ///
   /// It is safe from eviction until it was retained and released, or for half a minute.
   public func blob(_ key: ObjectKey, _ revision: ObjectRevision) async -> Blob? {
-    await catalogue.ask(nil) { $0.blob(key, revision) }
+    await catalogue.ask(nil) { $0.blob(key, revision) { $0.handOut() } }
+  }
+
+  /// The same only to be looked at: it may go at any time, and one that was retired goes nevertheless.
+  public func find(_ key: ObjectKey, _ revision: ObjectRevision) async -> Blob? {
+    await catalogue.ask(nil) { $0.blob(key, revision) { !$0.isGone && !$0.isDamaged } }
   }
 
   /// A new empty copy of a revision, at once. Safe from eviction as one from `blob` is.

@@ -224,7 +224,7 @@ public final class BucketMirror: FileTree {
       }
     }
     for (key, revision) in effects.unwanted {
-      Task { [cache] in if let blob = await cache.blob(key, revision) { cache.retire(blob) } }
+      Task { [cache] in if let blob = await cache.find(key, revision) { cache.retire(blob) } }
     }
     // Copies that no file object holds are let go by the catalogue, which was told of the change.
     for file in retired { file.letCopyGo() }

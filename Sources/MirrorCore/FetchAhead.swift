@@ -85,7 +85,7 @@ extension BucketMirror {
       guard let (entry, key, storageClass, isFresh) = known else { continue }
       let size = entry.revision.size
       let mayBeHere = size > 0 && (entry.cached || !entry.recalled)
-      let blob = mayBeHere ? await cache.blob(key, entry.revision) : nil
+      let blob = mayBeHere ? await cache.find(key, entry.revision) : nil
       let isSeeded = blob == nil && cache.isSeeded(key, entry.revision)
       let missing = blob.map { $0.isComplete ? 0 : max(0, size - $0.cachedBytes) } ?? (isSeeded ? 0 : size)
       plan.objects += 1

@@ -7,7 +7,7 @@ import Synchronization
 extension MirroredFile {
   /// Starts what is wanted and not under way.
   func advance() {
-    enum Step { case open, run([FetchRun]), through([Waiting]), none }
+    enum Step { case open, run([FetchRun], through: [Waiting]), through([Waiting]), none }
     let step = state.withLock { state -> Step in
       switch state.store {
       case .unknown:
@@ -22,18 +22,38 @@ extension MirroredFile {
         state.wanted = []
         defer { state.waiting = [] }
         return .through(state.waiting)
-      case .ready: return .run(plan(&state))
+      case .ready: return .run(plan(&state), through: takeUnserved(&state))
       }
     }
     switch step {
     case .open: Task { await openBlob() }
-    case .run(let runs): for run in runs { Task { await run.perform() } }
-    case .through(let waiting):
-      for read in waiting {
-        if read.errand != nil { read.reply(.failed(.noSpace)) } else { Task { await readThrough(read) } }
-      }
+    case .run(let runs, let waiting):
+      for run in runs { Task { await run.perform() } }
+      goThrough(waiting)
+      // What another file's run brought meanwhile.
+      deliver()
+    case .through(let waiting): goThrough(waiting)
     case .none: break
     }
+  }
+
+  private func goThrough(_ waiting: [Waiting]) {
+    for read in waiting {
+      if read.errand != nil { read.reply(.failed(.noSpace)) } else { Task { await readThrough(read) } }
+    }
+  }
+
+  /// The reads that no run of this file will serve: what they lack is on its way for a file that has lost its name, or
+  /// is here and can't be checked for want of descriptors.
+  private func takeUnserved(_ state: inout State) -> [Waiting] {
+    guard state.runs.count < Self.largestParallelism, !state.isGone else { return [] }
+    var (left, unserved): ([Waiting], [Waiting]) = ([], [])
+    for read in state.waiting {
+      let isServed = state.runs.values.contains { $0.range.overlaps(read.range) } || state.isReadable(read.range)
+      if isServed { left.append(read) } else { unserved.append(read) }
+    }
+    state.waiting = left
+    return unserved
   }
 
   /// The runs to start now: what readers wait for first, then read-ahead in worthwhile pieces.
@@ -90,8 +110,9 @@ extension MirroredFile {
   }
 
   /// The blob that bytes go to; nil: there is no room, reads go straight through for a while.
-  func adopt(_ blob: Blob?) {
-    blob?.retain()
+  func adopt(_ found: Blob?) {
+    // Nil too where it was evicted in between.
+    let blob = found.flatMap { $0.retain() ? $0 : nil }
     let isRetired = state.withLock { state in
       state.blob = blob
       state.store = blob == nil ? .none : .ready

@@ -71,6 +71,12 @@ extension MirroredFile {
     if gone { owner?.revisionGone(self) }
     if isComplete { owner?.fileComplete(self) }
     advance()
+    letGo()
+  }
+
+  /// What the kernel forgot while some of it was on its way is let go with the last of that.
+  private func letGo() {
+    if state.withLock({ $0.isForgotten && $0.runs.isEmpty && $0.waiting.isEmpty }) { owner?.fileUnused(self) }
   }
 
   /// A run has no room for what it was to bring: the blob is given up before anybody asks for more of it.
@@ -122,5 +128,6 @@ extension MirroredFile {
     if !run.isHeld { owner?.contentDamaged(self) }
     for read in failed { read.reply(.failed(.inputOutput)) }
     advance()
+    letGo()
   }
 }

@@ -58,6 +58,8 @@ protocol FileOwner: AnyObject, Sendable {
   func fileFetched(_ file: MirroredFile)
   /// Every byte is here.
   func fileComplete(_ file: MirroredFile)
+  /// The kernel forgot it, and nothing of it is on its way any more.
+  func fileUnused(_ file: MirroredFile)
   /// These keys' unused inodes stand in the way of room.
   func askToForget(_ keys: [ObjectKey])
 }

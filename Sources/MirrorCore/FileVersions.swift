@@ -76,7 +76,11 @@ extension MirroredFile {
       defer { state.isReplaced = true }
       return !state.isReplaced
     }
-    if isNews { owner?.revisionGone(self) }
+    if isNews {
+      owner?.revisionGone(self)
+      // Only now: the name's next answer may say that it is current again.
+      wasGone.store(true, ordering: .relaxed)
+    }
     return true
   }
 

@@ -79,7 +79,7 @@ extension BucketMirror: FileOwner {
       guard let (index, node) = state.namespace.forget(node, count: count) else { return nil }
       if let old = state.superseded.removeValue(forKey: index) { return old }
       let id = FileID(Int(node.directory), Int(node.slot))
-      guard node.role == .file, state.files[id]?.isIdle ?? false else { return nil }
+      guard node.role == .file, let file = state.files[id], file.mayBeLetGo() else { return nil }
       state.namespace.noteUnused(id)
       return state.files.removeValue(forKey: id)
     }
@@ -95,10 +95,15 @@ extension BucketMirror: FileOwner {
       let (directory, slot) = (Int(id.directory), Int(id.slot))
       state.namespace.noteCached(directory, slot, true)
       if state.namespace.mayNotKeep(directory, slot) { state.namespace.askToForget(directory, slot) }
-      // Nobody has the file: its blob may be evicted.
-      let isUnused = state.namespace.directories[directory].table[slot].link == 0
-      if isUnused { state.namespace.noteUnused(id) }
-      return isUnused ? state.files.removeValue(forKey: id) : nil
+      return state.takeUnused(id)
+    }
+    _ = released
+  }
+
+  func fileUnused(_ file: MirroredFile) {
+    let released = state.withLock { state in
+      let id = file.id
+      return state.files[id] === file ? state.takeUnused(id) : nil
     }
     _ = released
   }
@@ -135,6 +140,15 @@ extension BucketMirror: FileOwner {
     }
     guard let notices = notices.withLock({ $0 }) else { return }
     for (parent, name) in names { notices.invalidate(name, in: parent) }
+  }
+}
+
+extension BucketMirror.State {
+  /// The content of a file that the kernel does not know: its blob may be evicted. To be released outside the lock.
+  mutating func takeUnused(_ id: FileID) -> MirroredFile? {
+    guard namespace.directories[Int(id.directory)].table[Int(id.slot)].link == 0 else { return nil }
+    namespace.noteUnused(id)
+    return files.removeValue(forKey: id)
   }
 }
 

@@ -40,6 +40,8 @@ final class MirroredFile: Sendable {
     /// Another revision is current by now.
     var isReplaced = false
     var isRetired = false
+    /// The kernel forgot it while some of it was on its way.
+    var isForgotten = false
     /// How often it had to be asked for once more, since what came was damaged or nothing would prove it.
     var corruptions = 0
     var isFetched = false
@@ -56,7 +58,7 @@ final class MirroredFile: Sendable {
   let sources: FileSources
   weak let owner: (any FileOwner)?
   let state: Mutex<State>
-  /// As `State.isGone`, to be looked at with each read.
+  /// An answer said that it is gone or replaced; to be looked at with each read.
   let wasGone = Atomic<Bool>(false)
 
   init(id: FileID, key: ObjectKey, revision: ObjectRevision, sources: FileSources, owner: any FileOwner) {
@@ -81,7 +83,13 @@ final class MirroredFile: Sendable {
   }
 
   var id: FileID { state.withLock { $0.id } }
-  var isIdle: Bool { state.withLock { $0.runs.isEmpty && $0.waiting.isEmpty } }
+  /// The kernel forgot it. While some of it is on its way it stays, and its owner is told of the end.
+  func mayBeLetGo() -> Bool {
+    state.withLock { state in
+      state.isForgotten = !state.runs.isEmpty || !state.waiting.isEmpty
+      return !state.isForgotten
+    }
+  }
   var isComplete: Bool { state.withLock { $0.blob?.isComplete ?? false } }
   var metadata: ObjectMetadata? { state.withLock { $0.blob?.metadata } }
 
@@ -177,7 +185,10 @@ final class MirroredFile: Sendable {
 
   /// It is current after all: the origin said so after it had said that it was gone.
   func revive() {
-    state.withLock { $0.isGone = false }
+    state.withLock { state in
+      state.isGone = false
+      state.isReplaced = false
+    }
     wasGone.store(false, ordering: .relaxed)
   }
 
@@ -193,7 +204,6 @@ final class MirroredFile: Sendable {
   func restore(as id: FileID) {
     state.withLock { state in
       state.id = id
-      state.isReplaced = false
       state.isRetired = false
     }
     revive()

@@ -73,7 +73,7 @@ public final class QuietView: FileTree {
     if range.isEmpty { return reply(.bytes([])) }
     if let file = content.file, let blob = file.readable(range) { return file.answer(range, from: blob, reply) }
     Task {
-      guard let blob = await mirror.cache.blob(content.key, content.revision), blob.isReadable(range),
+      guard let blob = await mirror.cache.find(content.key, content.revision), blob.isReadable(range),
         let file = try? blob.file()
       else { return reply(.failed(.accessDenied)) }
       reply(.extent(file, offset: range.lowerBound, count: range.count))
@@ -84,7 +84,7 @@ public final class QuietView: FileTree {
     guard let content = content(of: node) else { return reply(.byReading) }
     if let file = content.file { return reply(file.whole() ?? .byReading) }
     Task {
-      let blob = await mirror.cache.blob(content.key, content.revision)
+      let blob = await mirror.cache.find(content.key, content.revision)
       reply(blob.flatMap(OpenAnswer.init(whole:)) ?? .byReading)
     }
   }

@@ -58,11 +58,26 @@ import Testing
 
   @Test func `a reader of what a look-up brings is served though it breaks off`() async throws {
     let fixture = try MirrorFixture()
+    fixture.store.put("f", "old")
+    #expect(await fixture.read("f") == "old")
     fixture.store.put("f", Self.large)
+    fixture.clock.advance(.seconds(61))
     fixture.store.breakOff(1)
+    fixture.store.ends.close()
+    _ = fixture.store.takeLog()
     let node = try #require(await fixture.node("f"))
-    guard case .success(let bytes) = await fixture.read(node) else { Issue.record("not served"); return }
+    async let answer = fixture.read(node)
+    try await Task.sleep(for: .milliseconds(50))
+    fixture.store.ends.open()
+    guard case .success(let bytes) = await answer else {
+      Issue.record("not served")
+      return
+    }
     #expect(bytes.count == Self.large.utf8.count)
+    #expect(
+      fixture.store.takeLog().sorted() == [
+        "get f 0-262144 if-none-match", "get f 131072-262144 if-match", "get f 262144-524288 if-match",
+      ])
     await fixture.close()
   }
 }

@@ -166,6 +166,7 @@ final class MemoryStore: ObjectStore {
       body[0] ^= 1
       let half = Array(body[..<(body.count / 2)])
       guard sink.receive(half.span.bytes) else { return .ended }
+      await ends.pass()
       throw error(.interrupted, 200)
     }
     let isDamaged = state.withLock { state in

@@ -177,6 +177,22 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `who only looks at a copy that must not be kept does not keep it`() async throws {
+    let fixture = try fixture("origin")
+    fixture.store.put("f", "secret", control("no-store"))
+    let node = try #require(await fixture.node("f"))
+    #expect(await fixture.read(node) == .success(Array("secret".utf8)))
+    await fixture.cache.catalogue.flush()
+    #expect(await fixture.mirror.planWarming([WarmTarget(Array("f".utf8))]).objects == 1)
+    #expect(await fixture.cache.find(ObjectKey("f"), ObjectRevision(etag: EntityTag("\"tag-1\""), size: 6, modified: nil)) != nil)
+    fixture.mirror.forget(node.node, count: .max)
+    #expect(
+      await becomes(0) {
+        await fixture.cache.catalogue.flush(); return fixture.cache.usage().objects
+      })
+    await fixture.close()
+  }
+
   @Test func `a copy that must not be kept any more goes by the 304 that says so`() async throws {
     let fixture = try fixture("origin")
     fixture.store.put("f", "x", control("max-age=10"))

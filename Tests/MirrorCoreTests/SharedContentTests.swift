@@ -44,13 +44,17 @@ struct SharedContentTests {
 
   /// The first comes back, and its name is looked up again.
   private func restore() async -> NodeAttributes? {
+    restoreObject()
+    fixture.clock.advance(.seconds(61))
+    return await fixture.node("f")
+  }
+
+  private func restoreObject() {
     fixture.store.change("f") { object in
       object.tag = "\"tag-1\""
       object.body = Array(old.utf8)
       object.modified += 1
     }
-    fixture.clock.advance(.seconds(61))
-    return await fixture.node("f")
   }
 
   enum Users: CaseIterable { case formerFirst, currentFirst, bothFormer }
@@ -109,6 +113,48 @@ struct SharedContentTests {
     _ = fixture.store.takeLog()
     #expect(await fixture.read("f") == "content")
     #expect(fixture.store.asked("get") == 0)
+    await fixture.close()
+  }
+
+  @Test func `what is on its way for a file that was forgotten and replaced keeps no reader of its name waiting`() async throws {
+    fixture.store.proveAtEnd()
+    fixture.store.put("f", old)
+    let former = try #require(await fixture.node("f"))
+    #expect(await Answer(fixture.mirror, former, at: 0).becomes("old!"))
+    await fixture.cache.catalogue.flush()
+    fixture.store.ends.close()
+    let offset = Int64(3 << 20)
+    let first = Answer(fixture.mirror, former, at: offset)
+    #expect(await becomes(true) { fixture.store.asked("get f \(offset)") > 0 })
+    fixture.mirror.forget(former.node, count: .max)
+    fixture.store.put("f", "new")
+    fixture.clock.advance(.seconds(61))
+    #expect(await fixture.node("f")?.size == 3)
+    // By a listing: a look-up would bring a body, to a copy of its own.
+    restoreObject()
+    fixture.clock.advance(.seconds(61))
+    _ = await fixture.list("")
+    let current = try #require(await fixture.node("f"))
+    let second = Answer(fixture.mirror, current, at: offset)
+    #expect(await becomes(2) { fixture.store.asked("get f \(offset)") })
+    fixture.store.ends.open()
+    #expect(await second.becomes("old!"))
+    #expect(await first.becomes("old!"))
+    await fixture.close()
+  }
+
+  @Test func `what is forgotten while some of it is on its way is held no longer than that`() async throws {
+    fixture.store.put("f", old)
+    let node = try #require(await fixture.node("f"))
+    #expect(await Answer(fixture.mirror, node, at: 0).becomes("old!"))
+    fixture.store.closeGate()
+    let answer = Answer(fixture.mirror, node, at: 3 << 20)
+    #expect(await becomes(true) { fixture.store.asked("get f \(3 << 20)") > 0 })
+    fixture.mirror.forget(node.node, count: .max)
+    #expect(fixture.cache.usage().retained == 1)
+    fixture.store.openGate()
+    #expect(await answer.becomes("old!"))
+    #expect(await becomes(0) { fixture.cache.usage().retained })
     await fixture.close()
   }
 

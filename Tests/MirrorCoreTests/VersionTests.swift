@@ -129,6 +129,24 @@ struct VersionTests {
     await fixture.close()
   }
 
+  @Test func `what is current again is asked for as that, whatever became of its version`() async throws {
+    fixture.store.put("f", old)
+    let node = try #require(await fixture.node("f"))
+    #expect(await read(node, at: 0) == .success("old!"))
+    fixture.store.put("f", "new")
+    #expect(await read(node, at: 3 << 20) == .success("old!"))
+    fixture.store.expireVersions()
+    fixture.store.change("f") { object in
+      object.tag = "\"tag-1\""
+      object.body = Array(old.utf8)
+      object.version = "v3"
+    }
+    fixture.clock.advance(.seconds(61))
+    #expect(await fixture.node("f")?.node == node.node)
+    #expect(await read(node, at: 2 << 20) == .success("old!"))
+    await fixture.close()
+  }
+
   @Test func `a version that is no longer kept is gone`() async throws {
     fixture.store.put("f", old)
     let node = try #require(await fixture.node("f"))
