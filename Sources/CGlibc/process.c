@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -126,6 +127,9 @@ int cglibc_local_connect(const char *path) {
   struct sockaddr_un address;
   int fd = local_address(path, &address);
   if (fd < 0) return -1;
+  // The queue of a stopped process may be full, and connect(2) waits for a place in it.
+  struct timeval limit = {.tv_sec = 5};
+  (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   return connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? fd : closed_after_error(fd);
 }
 

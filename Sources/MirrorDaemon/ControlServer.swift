@@ -15,6 +15,8 @@ public final class ControlServer: Sendable {
 
   public let path: String
   private let socket: LocalSocket
+  /// Of the socket's name: another mount may have given it another one since.
+  private let inode: UInt64?
   private let responder: SlowResponder
   /// Connections that close with the process, for who waits for its end.
   private let attending = Mutex<[LocalSocket]>([])
@@ -34,7 +36,18 @@ public final class ControlServer: Sendable {
       try FileSystem.removeFile(path)
       socket = try LocalSocket.listen(at: path)
     }
+    inode = (try? FileSystem.attributes(path))?.inode
   }
+
+  /// Gives the socket of a mount that was detached here, and that programs still use, a name of its own: whoever lists
+  /// the sockets finds it, and its mount point may be mounted anew.
+  static func setAside(_ path: String) throws(Errno) {
+    guard (try? FileSystem.attributes(path)) != nil, !ControlClient.isAbandoned(path) else { return }
+    let name = path.hasSuffix(suffix) ? String(path.dropLast(suffix.count)) : path
+    try FileSystem.rename(path, to: "\(name)-\(ThisProcess.identifier)\(suffix)")
+  }
+
+  static let suffix = ".sock"
 
   public func start() {
     startThread("control") { [self] in
@@ -62,7 +75,7 @@ public final class ControlServer: Sendable {
 
   /// Takes no more questions and removes the socket.
   public func stop() {
-    try? FileSystem.removeFile(path)
+    if let inode, (try? FileSystem.attributes(path))?.inode == inode { try? FileSystem.removeFile(path) }
     socket.shutDown()
   }
 
@@ -74,7 +87,13 @@ public final class ControlServer: Sendable {
       let failure = CommandFailure(.failure, "the running mount does not know this command; is it an older version?")
       return reply(.failure(failure), on: connection)
     }
-    if request.verb == .stop || request.verb == .attend { attending.withLock { $0.append(connection) } }
+    if request.verb == .stop || request.verb == .attend {
+      attending.withLock { attending in
+        // Of an `unmount` that was refused.
+        attending.removeAll { $0.isAbandoned }
+        attending.append(connection)
+      }
+    }
     let responder = responder
     let listener: Listener = { step in (try? connection.send(step.line)) != nil }
     reply(waitFor { await responder(request, listener) }, on: connection)

@@ -34,8 +34,8 @@ public final class MountLife: Sendable {
   private let ending = Promise<Ending>()
   /// What SIGHUP does while the mount lives; nil: it ends it.
   private let reload = Mutex<Reload?>(nil)
-  /// From here on a signal must unmount before it may end the process.
-  private let mounting = Mutex(false)
+  /// As long as it is there, no signal may end the process.
+  private let isMounted = Mutex(false)
 
   public init(_ settings: MountSettings, report: ReadinessReport) {
     self.settings = settings
@@ -109,8 +109,9 @@ public final class MountLife: Sendable {
           reload.run()
           continue
         }
-        let canWait = mounting.withLock { $0 } && !ending.isSet
-        if canWait {
+        // The terminal may go away after its Ctrl-C.
+        if signal == TerminationSignals.hangUp, ending.isSet { continue }
+        if isMounted.withLock({ $0 }) {
           ending.set(.signal(signal))
         } else {
           report.withLock { $0 }?.sayFailed(
@@ -136,7 +137,7 @@ public final class MountLife: Sendable {
       assembly.close()
       throw CommandFailure(error, source: source)
     }
-    mounting.withLock { $0 = true }
+    isMounted.withLock { $0 = true }
     let ready = Promise<MountError?>()
     do throws(MountError) { try assembly.session.mount(at: place.mountPoint) } catch {
       assembly.close()
@@ -194,6 +195,7 @@ public final class MountLife: Sendable {
     do throws(MountError) { try assembly.session.unmount(lazy: true) } catch {
       if error.code != .notMounted { log.error("\(error)") }
     }
+    isMounted.withLock { $0 = false }
     let mirror = assembly.mirror
     waitFor { await mirror.stop() }
     assembly.close()
@@ -204,6 +206,7 @@ public final class MountLife: Sendable {
     do throws(CommandFailure) {
       let path = try RuntimeDirectory.socketPath(forMountAt: place.mountPoint)
       do throws(Errno) {
+        try ControlServer.setAside(path)
         let server = try ControlServer(path: path, slow: { await desk.answer($0, tell: $1) })
         server.start()
         return server

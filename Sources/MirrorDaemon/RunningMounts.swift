@@ -103,7 +103,7 @@ public enum RunningMounts {
     let known = Set(all().compactMap(\.socket))
     var sockets: [String] = []
     for directory in RuntimeDirectory.searched() where (try? RuntimeDirectory.isPrivate(directory)) == true {
-      for name in ((try? FileSystem.list(directory)) ?? []).sorted() where name.hasSuffix(".sock") {
+      for name in ((try? FileSystem.list(directory)) ?? []).sorted() where name.hasSuffix(ControlServer.suffix) {
         let path = directory + "/" + name
         if ControlClient.isAbandoned(path) {
           try? FileSystem.removeFile(path)

@@ -42,6 +42,6 @@ public enum RuntimeDirectory {
   static func path(in directory: String, _ mountPoint: String) -> String {
     let hash = stableHash(Array(mountPoint.utf8))
     let digits = String(hash, radix: 16)
-    return directory + "/" + String(repeating: "0", count: 16 - digits.count) + digits + ".sock"
+    return directory + "/" + String(repeating: "0", count: 16 - digits.count) + digits + ControlServer.suffix
   }
 }

@@ -14,6 +14,8 @@ struct SilenceWatch: Sendable {
   private struct Progress: Equatable {
     let requests: Int
     let cachedBytes: Int64
+    /// Of bodies under way, as they come.
+    let received: Int64
   }
 
   /// Calls `end` once, on a thread of its own.
@@ -33,6 +35,8 @@ struct SilenceWatch: Sendable {
   }
 
   private var progress: Progress {
-    Progress(requests: assembly.ledger.sinceMount.total, cachedBytes: assembly.cache.usage().bytes)
+    Progress(
+      requests: assembly.ledger.sinceMount.total, cachedBytes: assembly.cache.usage().bytes,
+      received: assembly.traffic.report.underWay.reduce(0) { $0.addingSaturating($1.received) })
   }
 }

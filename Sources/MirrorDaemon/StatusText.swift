@@ -58,7 +58,7 @@ extension StatusReport {
       let count = traffic.underWay.count { $0.kind == kind }
       return count > 0 ? "\(count) \(kind.rawValue)" : nil
     }
-    let bytes = traffic.underWay.reduce(0) { $0 + max(0, ($1.expected ?? 0) - $1.received) }
+    let bytes: Int64 = traffic.underWay.reduce(0) { $0.addingSaturating(max(0, ($1.expected ?? 0) - $1.received)) }
     return counts.joined(separator: ", ") + (bytes > 0 ? ", \(ByteCount(bytes)) to come" : "")
   }
 }

@@ -40,6 +40,12 @@ public final class LocalSocket: Sendable {
   public var peerUser: UInt32? { UInt32(exactly: cglibc_peer_user(file.descriptor)) }
   public var peerProcess: Int32? { Int32(exactly: cglibc_peer_process(file.descriptor)).flatMap { $0 > 0 ? $0 : nil } }
 
+  /// The other end is closed, in both directions.
+  public var isAbandoned: Bool {
+    var state = pollfd(fd: file.descriptor, events: 0, revents: 0)
+    return unsafe poll(&state, 1, 0) == 1 && Int32(state.revents) & POLLHUP != 0
+  }
+
   /// Bounds each wait for bytes to arrive or leave (EWOULDBLOCK after it).
   public func limitWaits(to limit: Duration) {
     let (seconds, attoseconds) = limit.components

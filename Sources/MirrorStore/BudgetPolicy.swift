@@ -146,7 +146,11 @@ public struct BudgetPolicy: Sendable {
   }
 
   /// The request is over; what it took was added to the record.
-  public mutating func release(_ estimate: Estimate) { reserved = reserved - estimate.most }
+  public mutating func release(_ estimate: Estimate) {
+    reserved = reserved - estimate.most
+    // Sums of fractions leave a remainder, of either sign.
+    if reserved.requests == 0 { reserved = .nothing }
+  }
 
   /// A request was put off or refused: what has come in by now came at the pace of until now.
   public mutating func notePutOff(_ purpose: RequestPurpose, of key: UInt64, _ now: Instant) {

@@ -18,7 +18,8 @@ struct SavedSpending: Equatable {
     var text = Self.heading + "\n"
     func add(_ name: String, _ instant: Instant, _ spend: Spend) {
       let time = wall.milliseconds + (instant - now).nanosecondsClamped / 1_000_000
-      text += "\(name) \(time) \(min(spend.requests, Self.most)) \(min(spend.usd, Double(Self.most)))\n"
+      let usd = min(max(0, spend.usd), Double(Self.most))
+      text += "\(name) \(time) \(min(spend.requests, Self.most)) \(usd)\n"
     }
     for period in BudgetLimit.Period.allCases {
       for slice in record.slices(of: period) {

@@ -116,7 +116,7 @@ struct SharedContentTests {
     await fixture.close()
   }
 
-  @Test func `what is on its way for a file that was forgotten and replaced keeps no reader of its name waiting`() async throws {
+  @Test func `what is on its way for a file that was forgotten and replaced keeps nobody waiting`() async throws {
     fixture.store.proveAtEnd()
     fixture.store.put("f", old)
     let former = try #require(await fixture.node("f"))

@@ -1,7 +1,9 @@
-import MirrorDaemon
 import MirrorPlatform
 import Synchronization
+import TestSupport
 import Testing
+
+@testable import MirrorDaemon
 
 @Suite(.timeLimit(.minutes(1)))
 struct ControlSocketTests {
@@ -43,6 +45,42 @@ struct ControlSocketTests {
     try await withServer({ _ in .failure(failure) }) { server in
       let answer = try ControlClient.ask(ControlRequest(.explain), at: server.path)
       #expect(answer == .failure(failure))
+    }
+  }
+
+  @Test func `a detached mount is reached under another name, and neither takes the other's`() async throws {
+    try await withServer({ _ in .text("first") }) { server in
+      try ControlServer.setAside(server.path)
+      let second = try ControlServer(path: server.path) { _ in .text("second") }
+      second.start()
+      let aside = server.path.replacing(".sock", with: "-\(ThisProcess.identifier).sock")
+      #expect(try ControlClient.ask(ControlRequest(.status), at: aside) == .text("first"))
+      server.stop()
+      #expect(try ControlClient.ask(ControlRequest(.status), at: server.path) == .text("second"))
+      second.stop()
+      #expect((try? FileSystem.attributes(server.path)) == nil)
+    }
+  }
+
+  @Test func `who waited for the end and has gone holds no descriptor`() async throws {
+    try await withServer({ _ in .text("") }) { server in
+      let before = try FileSystem.list("/proc/self/fd").count
+      for _ in 0..<100 { _ = try ControlClient.Attendance(.attend, at: server.path) }
+      #expect(try FileSystem.list("/proc/self/fd").count < before + 50)
+    }
+  }
+
+  @Test func `a process that takes no more connections is given up on`() async throws {
+    try await blocking {
+      let path = "/tmp/s3mirror-queue-\(ThisProcess.identifier).sock"
+      let silent = try LocalSocket.listen(at: path)
+      defer { try? FileSystem.removeFile(path) }
+      var held: [LocalSocket] = []
+      let failure = #expect(throws: Errno.self) {
+        for _ in 0..<100 { held.append(try LocalSocket.connect(to: path)) }
+      }
+      #expect(failure == .wouldBlock && !ControlClient.isAbandoned(path))
+      silent.shutDown()
     }
   }
 

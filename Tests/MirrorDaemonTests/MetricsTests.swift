@@ -34,6 +34,17 @@ struct MetricsTests {
 
   private var text: String { MetricsReport(status: Self.status, process: ProcessFigures()).text }
 
+  @Test func `sizes that no object has are told, and nothing fails for them`() throws {
+    var report = Self.status
+    report.traffic.underWay = (0..<20).map { number in
+      RequestUnderWay(
+        kind: .get, key: ObjectKey("\(number)"), began: Instant(nanoseconds: 0), received: 1, expected: .max)
+    }
+    #expect(report.text.contains("20 get"))
+    #expect(report.json.text.contains("\(Int64.max)"))
+    _ = try OpenMetrics(MetricsReport(status: report, process: ProcessFigures()).text)
+  }
+
   @Test func `what is told parses strictly, and is what status tells`() throws {
     let metrics = try OpenMetrics(text)
     func expect(_ name: String, _ labels: [String: String] = [:], _ value: Double) {

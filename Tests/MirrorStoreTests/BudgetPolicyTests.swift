@@ -19,6 +19,17 @@ struct Seeded: RandomNumberGenerator {
 @Suite(.timeLimit(.minutes(1))) struct BudgetPolicyTests {
   static let get = Estimate(usual: Spend(requests: 1, usd: 1), most: Spend(requests: 1, usd: 1))
 
+  @Test func `of requests that are over nothing is reserved, to the last fraction`() {
+    let prices = [0.1, 0.2, 0.3]
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]] {
+      var policy = BudgetPolicy([BudgetLimit(5, .usd, per: .day)], now: Instant(nanoseconds: 0))
+      let estimates = prices.map { Estimate(usual: Spend(requests: 1, usd: $0), most: Spend(requests: 1, usd: $0)) }
+      for estimate in estimates { policy.reserve(estimate, Instant(nanoseconds: 0)) }
+      for index in order { policy.release(estimates[index]) }
+      #expect(policy.reserved == .nothing)
+    }
+  }
+
   /// The most in any half-open stretch of this length.
   static func most(_ times: [Instant], in length: Duration) -> Int {
     var (first, most) = (0, 0)

@@ -218,6 +218,13 @@ final class NoSink: ObjectSink {
     #expect(SavedSpending(bytes: Array(endless.utf8), clock.now(), clock.wall()) == nil)
   }
 
+  @Test func `a remainder below nothing is written so that it can be read`() throws {
+    var record = SpendingRecord()
+    record.add(Spend(requests: 0, usd: -1e-18), at: clock.now())
+    let saved = SavedSpending(record: record, advance: .nothing, until: clock.now())
+    #expect(SavedSpending(bytes: saved.bytes(clock.now(), clock.wall()), clock.now(), clock.wall()) != nil)
+  }
+
   @Test func `a wall clock set back makes spending no older`() async throws {
     let directory = try TemporaryDirectory("purse")
     let file = directory.file("spending")

@@ -35,6 +35,42 @@ struct UnmountTests {
     #expect(twice.status == 8 && twice.errors.split(separator: "\n").count == 1, "\(twice)")
   }
 
+  @Test func `over a mount that was detached and is in use another is as any, and both are reached`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    let stage = try await server.mounted()
+    let mount = stage.mount
+    let former = try #require(mount.daemon)
+    let held = try await mount.open("d/f")
+    #expect(try await mount.command(["unmount", "--lazy", mount.point]).succeeded)
+    let again = try await mount.command([
+      "mount", "--endpoint-url", mount.endpoint, "--cache-dir", mount.cache + "-again", mount.source, mount.point,
+    ])
+    #expect(again.succeeded, "\(again)")
+    let status = try await mount.status()
+    #expect(try status.number("pid") != Double(former))
+    let both = try await mount.command(["status"])
+    #expect(both.output.contains("process \(former)\n"), "\(both)")
+    #expect(try await mount.command(["unmount", mount.point]).succeeded)
+    #expect(!mount.isMounted && kill(former, 0) == 0)
+    #expect(try await mount.read(held, at: 0, count: 10) == Array("x".utf8))
+    _ = consume held
+    #expect(await eventually { kill(former, 0) != 0 })
+  }
+
+  @Test func `further signals while it ends leave no dead mount`() async throws {
+    let server = try FakeS3()
+    server.put("d/f", "x")
+    for _ in 0..<5 {
+      let stage = try await server.mounted()
+      let daemon = try #require(stage.mount.daemon)
+      #expect(try await stage.mount.text("d/f") == "x")
+      for signal in [SIGTERM, SIGTERM, SIGHUP, SIGINT] { kill(daemon, signal) }
+      #expect(await eventually { kill(daemon, 0) != 0 })
+      #expect(!stage.mount.isMounted)
+    }
+  }
+
   // A085
   @Test func `when unmount returns, the process has gone`() async throws {
     let server = try FakeS3()
