@@ -26,8 +26,8 @@ struct Entry {
   private var modified: Int64 = .min
   /// When the request that vouched for this revision (or this directory's name) was sent.
   var validated: Instant = .distantPast
-  /// When the answer of the last validation was given to the kernel.
-  var answered: Instant = .distantPast
+  /// When the answer of the last validation was given to the kernel; of what is expired, when somebody told that it is.
+  private(set) var answered: Instant = .distantPast
 
   /// The cache is thought to hold bytes of this revision.
   var cached: Bool {
@@ -40,10 +40,24 @@ struct Entry {
     set { marks.set(.recalled, newValue) }
   }
   /// It must be asked for again whatever its age: somebody said so, or its revision turned out to be gone.
-  var isExpired: Bool {
-    get { marks.contains(.expired) }
-    set { marks.set(.expired, newValue) }
+  var isExpired: Bool { marks.contains(.expired) }
+
+  /// Somebody has told, after that question was asked, that it must be asked for again.
+  func wasTold(since asked: Instant) -> Bool { isExpired && asked < answered }
+
+  /// It must be asked for again; `told` when somebody said so, which no answer to an earlier question undoes.
+  mutating func expire(told: Instant?) {
+    answered = max(told ?? .distantPast, isExpired ? answered : .distantPast)
+    marks.insert(.expired)
   }
+
+  /// The answer to a question that was asked then vouches for it.
+  mutating func vouch(_ asked: Instant) {
+    validated = max(validated, asked)
+    if !wasTold(since: asked) { marks.remove(.expired) }
+  }
+
+  mutating func noteAnswered(_ now: Instant) { if !isExpired { answered = now } }
   /// The revision came from a listing: no GET has confirmed its ETag.
   var listedOnly: Bool {
     get { marks.contains(.listedOnly) }

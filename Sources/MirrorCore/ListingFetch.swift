@@ -64,7 +64,7 @@ extension BucketMirror {
     request.deadline = requested + Self.deadline
     request.purpose = Errand.purpose(
       state.withLock { $0.namespace.mayServeStaleListing(directory, requested) } ? .listing : .content)
-    request.onNext = { told.yield($0) }
+    if request.delimited { request.onNext = { told.yield($0) } }
     let answer = Task { [store, request] in
       defer { told.finish() }
       do throws(StoreError) { return Result<_, StoreError>.success(try await store.list(request)) } catch {
@@ -144,7 +144,7 @@ extension BucketMirror.State {
     next.delimited = true
     // Without an order there is no place to go on from: it begins anew, name by name.
     if scan.isOrdered {
-      guard let last = page.objects.last else { return nil }
+      guard let last = page.objects.last else { return page.next.map { asked.request.going(on: $0) } }
       next.startAfter = scan.narrow(after: last.key, namespace)
     }
     return next

@@ -72,7 +72,7 @@ struct ListingScan {
   /// The last key or prefix of the pages so far.
   private(set) var lastKey: [UInt8] = []
   mutating func noteEnd(of page: ListPage) {
-    lastKey = max(page.objects.last?.key ?? ObjectKey([]), page.prefixes.last ?? ObjectKey([])).bytes
+    if let last = [page.objects.last?.key, page.prefixes.last].compactMap(\.self).max() { lastKey = last.bytes }
   }
 
   /// Goes on with the base's own names only; the position after the last key, past the subdirectory it lies in.

@@ -177,7 +177,9 @@ extension BucketMirror.State {
 
   fileprivate func open(_ directory: Int?) -> OpenDirectory {
     guard let directory, let flight = listings[directory], flight.first else {
-      return OpenDirectory(directory: directory)
+      // A first listing that was waited for, and has failed since, is not shown as all there is.
+      let isUnknown = directory.map { !namespace.directories[$0].hasListing } ?? false
+      return OpenDirectory(directory: directory, failure: isUnknown ? .inputOutput : nil)
     }
     return OpenDirectory(directory: directory, skipped: flight.known, isPartial: true)
   }

@@ -70,7 +70,7 @@ extension Namespace {
         return id
       }
       let isFile = directories[directory].table[slot].kind == .file
-      if isFile { _ = expire(directory, name) }
+      if isFile { _ = expire(directory, name, told: effects.clocks.now) }
       // What is only replaced changes no list of names.
       if isRemoval || !isFile || !isLast { expireListings(from: directory) }
       return id
@@ -86,8 +86,7 @@ extension Namespace {
   }
 
   private mutating func expireListing(_ directory: Int) {
-    guard directories[directory].hasListing else { return }
-    directories[directory].listed = .distantPast
+    directories[directory].expireListing(effects.clocks.now)
     forgetListing(directory)
   }
 }

@@ -170,16 +170,18 @@ extension BucketMirror {
   /// There is no such object; a directory of that name may still exist. Where a file was, nearly always it was just
   /// deleted, which is to cost one request: whether a directory took its place is asked when somebody looks again.
   func missing(_ question: Question, requested: Instant) async throws(StoreError) {
-    let wasFile = change { state, _ -> Bool in
+    let file = change { state, _ -> Entry? in
       let directory = question.id.directory
-      guard let slot = state.namespace.fileSlot(of: question.id) else { return false }
+      guard let slot = state.namespace.fileSlot(of: question.id) else { return nil }
       let entry = state.namespace.directories[directory].table[slot]
       // An answer older than what is held must not undo it.
-      if requested < entry.validated && !entry.isExpired { return true }
+      if requested < entry.validated && !entry.isExpired { return entry }
       state.namespace.removeFile(directory, slot)
-      return true
+      return entry
     }
-    if !wasFile { return try await sample(question, onlyBelow: true) }
+    guard let file else { return try await sample(question, onlyBelow: true) }
+    // Somebody has told since of something new: whoever looks next asks again.
+    if file.wasTold(since: requested) { return }
     change { state, now in
       if state.namespace.slot(of: question.id) == nil { state.namespace.noteMissing(question.id, now: now) }
     }

@@ -212,7 +212,8 @@ extension BucketMirror.State {
     _ page: ListPage, of request: ListRequest, _ scan: ListingScan, after start: [UInt8]? = nil
   ) {
     for directory in scan.completed { spending[directory, default: SpendingHistory()].notePage() }
-    guard page.next != nil || page.objects.count >= KeyBlocks.smallest else { return }
+    // One without a key that goes on tells nothing of where it ends.
+    guard page.next == nil ? page.objects.count >= KeyBlocks.smallest : !page.objects.isEmpty else { return }
     // A part of a listing without an order is no block of keys.
     guard scan.isOrdered || page.next == nil && request.startAfter == nil && request.continuation == nil else { return }
     let block = KeyBlock(

@@ -19,6 +19,8 @@ extension BucketMirror {
     let listing = await cache.catalogue.listing(ObjectKey(key + [0x2F]))
     let absence = object == nil && listing == nil ? await cache.catalogue.absence(ObjectKey(key)) : nil
     change { state, _ in
+      // Another answer may have told meanwhile that it is gone.
+      guard state.namespace.slot(of: id) != nil || !state.namespace.isRemembered(id) else { return }
       if let listing { state.remember(id, listing) }
       if let object { state.remember(object, in: id.directory, id.name[...], listed: .distantPast) }
       if let absence { state.namespace.remember(id, absentUntil: absence) }
@@ -62,7 +64,10 @@ extension BucketMirror {
       let listed = known.listed.map { state.namespace.effects.instant($0) } ?? .distantPast
       for child in known.directories {
         let name = child.bytes[key.bytes.count...].dropLast()
-        guard KeyName.refusal(name) == nil else { continue }
+        // What this life has learned of a name counts for more.
+        guard KeyName.refusal(name) == nil, state.namespace.directories[directory].table.find(name) == nil else {
+          continue
+        }
         _ = state.namespace.makeDirectory(directory, name, vouched: listed)
       }
       for object in known.objects where KeyName.refusal(object.key.bytes[key.bytes.count...]) == nil {
@@ -95,6 +100,11 @@ extension BucketMirror {
 }
 
 extension Namespace {
+  /// All that the catalogue could tell of a name is known: its directory was listed, or the name was seen.
+  func isRemembered(_ id: NameID) -> Bool {
+    directories[id.directory].loaded || directories[id.directory].table.find(id.name[...]) != nil
+  }
+
   /// A listing known from an earlier run; it counts from when it was asked for.
   mutating func remember(_ directory: Int, _ listing: RememberedListing) {
     guard case .listed(let stamp) = listing, !directories[directory].hasListing else { return }

@@ -37,11 +37,12 @@ extension BucketMirror {
   public func refresh(_ path: [UInt8]) async -> Int? {
     let key = ObjectKey(configuration.prefix.bytes + path)
     await recall(path: path)
-    let inMemory = change { state, _ -> Int? in
+    let inMemory = change { state, now -> Int? in
       let absent = state.namespace.expireAbsences(below: key.bytes)
       guard let (directory, slot) = state.namespace.place(ofPath: path[...]) else { return absent > 0 ? absent : nil }
-      guard let slot else { return absent + state.namespace.expire(directory) }
-      return absent + state.namespace.expire(directory, state.namespace.directories[directory].table.name(slot))
+      guard let slot else { return absent + state.namespace.expire(directory, told: now) }
+      let name = state.namespace.directories[directory].table.name(slot)
+      return absent + state.namespace.expire(directory, name, told: now)
     }
     let remembered = await cache.catalogue.markStale(key)
     if inMemory == nil && remembered == 0 && !path.isEmpty { return nil }

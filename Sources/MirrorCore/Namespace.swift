@@ -13,6 +13,8 @@ struct Directory {
   var table = EntryTable()
   /// When the request of the last complete listing was sent.
   var listed: Instant = .distantPast
+  /// When somebody last told that the listing is to be asked for again: no earlier one counts.
+  private(set) var expired: Instant = .distantPast
   /// A complete listing is known, fresh or not.
   var hasListing = false
   /// All that the catalogue knows of it is in memory.
@@ -23,6 +25,8 @@ struct Directory {
   var modified: Int64 = 0
   /// What the kernel was last shown of it.
   var shown: Shown?
+
+  mutating func expireListing(_ now: Instant) { (listed, expired) = (.distantPast, now) }
 
   struct Shown {
     let version: UInt32
@@ -155,6 +159,7 @@ struct Namespace {
     let slot = directories[directory].table.slot(for: name)
     let entry = directories[directory].table[slot]
     let listed = sighting == .listing
+    if sighting == .object { vouchForWay(to: directory, vouched) }
     let revision =
       listed && listedTagsDiffer
       ? ObjectRevision(etag: nil, size: seen.size, modified: seen.modified, version: seen.version) : seen
@@ -170,7 +175,7 @@ struct Namespace {
       return .unchanged
     case .file:
       // An answer older than what is held must not undo it.
-      if vouched < entry.validated && !entry.isExpired { return .outdated }
+      if vouched < entry.validated && (!entry.isExpired || entry.wasTold(since: vouched)) { return .outdated }
       supersede(directory, slot)
     case .none:
       forgetAbsence(directory, name)
@@ -183,6 +188,8 @@ struct Namespace {
       $0.revision = revision
       $0.storageClass = classIndex
       $0.validated = vouched
+      // What somebody has told since counts for it too.
+      if entry.wasTold(since: vouched) { $0.expire(told: entry.answered) }
       $0.listedOnly = listed
       $0.isUncounted = listed
       // Of a revision never seen before the cache holds nothing; of a name first seen it may.
@@ -191,8 +198,9 @@ struct Namespace {
     if let version = revision.version { versions[FileID(directory, slot)] = version }
     directories[directory].holds.files = true
     if sighting != .catalogue {
+      let validated = entry.wasTold(since: vouched) ? .distantPast : vouched
       effects.changes.append(
-        .object(key(directory, slot), revision, storageClass: storageClass, validated: effects.wall(vouched)))
+        .object(key(directory, slot), revision, storageClass: storageClass, validated: effects.wall(validated)))
     }
     return entry.kind == .file ? .superseded : .added
   }
@@ -202,8 +210,7 @@ struct Namespace {
     _ directory: Int, _ slot: Int, _ seen: ObjectRevision?, vouched: Instant, confirmed: Bool
   ) {
     let moved = directories[directory].table.update(slot) { (entry: inout Entry) -> Bool in
-      entry.validated = max(entry.validated, vouched)
-      entry.isExpired = false
+      entry.vouch(vouched)
       entry.isUncounted = !confirmed
       if confirmed { entry.listedOnly = false }
       guard let seen else { return false }
@@ -219,8 +226,8 @@ struct Namespace {
       effects.changes.append(
         .object(
           key(directory, slot), revision(directory, slot), storageClass: storageClass(entry),
-          validated: effects.wall(vouched)))
-    } else if confirmed {
+          validated: effects.wall(entry.isExpired ? .distantPast : vouched)))
+    } else if confirmed, !entry.isExpired {
       effects.changes.append(.validated([key(directory, slot)], effects.wall(vouched)))
     }
   }
@@ -282,6 +289,17 @@ struct Namespace {
       vouched: file.vouched, by: .listing)
   }
 
+  /// What is in a directory is there: so is the directory, and those that it lies in.
+  private mutating func vouchForWay(to directory: Int, _ vouched: Instant) {
+    var child = directory
+    while child != 0 {
+      let (parent, slot) = (directories[child].parent, directories[child].slotInParent)
+      guard directories[parent].table[slot].validated < vouched else { return }
+      directories[parent].table.update(slot) { $0.validated = vouched }
+      child = parent
+    }
+  }
+
   /// All names of a directory were listed by requests sent at or after `since`: what they did not show is gone.
   mutating func completeListing(_ directory: Int, since: Instant, emptyMeansGone: Bool) {
     for slot in 0..<directories[directory].table.count {
@@ -289,16 +307,19 @@ struct Namespace {
       guard entry.kind != .none, entry.validated < since else { continue }
       if entry.kind == .file { removeFile(directory, slot) } else { removeDirectory(Int(entry.link), since: since) }
     }
-    directories[directory].listed = max(directories[directory].listed, since)
+    let isCurrent = since >= directories[directory].expired
+    if isCurrent { directories[directory].listed = max(directories[directory].listed, since) }
     directories[directory].hasListing = true
+    let stamp = effects.wall(isCurrent ? since : .distantPast)
+    if directories[directory].table.live > 0 { vouchForWay(to: directory, since) }
     if emptyMeansGone, directories[directory].table.live == 0 {
       removeDirectory(directory, since: .distantPast)
     } else if directories[directory].loaded {
-      effects.changes.append(.directory(ObjectKey(directories[directory].key), listed: effects.wall(since)))
+      effects.changes.append(.directory(ObjectKey(directories[directory].key), listed: stamp))
     } else {
       // The catalogue may remember names that were never brought into memory.
       effects.changes.append(
-        .contents(ObjectKey(directories[directory].key), names: liveNames(directory), listed: effects.wall(since)))
+        .contents(ObjectKey(directories[directory].key), names: liveNames(directory), listed: stamp))
     }
     directories[directory].loaded = true
     directories[directory].table.settle()

@@ -53,7 +53,7 @@ extension Namespace {
   }
 
   mutating func noteAnswered(_ directory: Int, _ slot: Int, _ now: Instant) {
-    directories[directory].table.update(slot) { $0.answered = now }
+    directories[directory].table.update(slot) { $0.noteAnswered(now) }
   }
 
   /// Whether the cache holds bytes of a name's revision.
@@ -106,17 +106,18 @@ extension Namespace {
     return (index, node)
   }
 
-  /// Marks a name, or all names of a directory and below, as stale; the number of files and listings marked.
-  mutating func expire(_ directory: Int, _ name: ArraySlice<UInt8>? = nil) -> Int {
+  /// Marks a name, or all names of a directory and below, as stale; the number of files and listings marked. `told`
+  /// when somebody said so.
+  mutating func expire(_ directory: Int, _ name: ArraySlice<UInt8>? = nil, told: Instant? = nil) -> Int {
     if let name {
       guard let slot = directories[directory].table.find(name) else { return 0 }
       // After a restart a listing would vouch for all names that were in it.
       forgetListing(directory)
-      return expire(directory, slot: slot)
+      return expire(directory, slot: slot, told)
     }
     var count = directories[directory].hasListing ? 1 : 0
-    directories[directory].listed = .distantPast
-    for slot in 0..<directories[directory].table.count { count += expire(directory, slot: slot) }
+    directories[directory].expireListing(effects.clocks.now)
+    for slot in 0..<directories[directory].table.count { count += expire(directory, slot: slot, told) }
     return count
   }
 
@@ -126,11 +127,11 @@ extension Namespace {
     effects.changes.append(.directory(ObjectKey(directories[directory].key), listed: WallTime(milliseconds: 0)))
   }
 
-  private mutating func expire(_ directory: Int, slot: Int) -> Int {
+  private mutating func expire(_ directory: Int, slot: Int, _ told: Instant?) -> Int {
     let entry = directories[directory].table[slot]
-    if entry.kind == .directory { return expire(Int(entry.link)) }
+    if entry.kind == .directory { return expire(Int(entry.link), told: told) }
     guard entry.kind == .file else { return 0 }
-    directories[directory].table.update(slot) { $0.isExpired = true }
+    directories[directory].table.update(slot) { $0.expire(told: told) }
     expireForKernel(directory, slot)
     return 1
   }

@@ -35,7 +35,32 @@ final class OriginBreaker: ObjectStore {
     var offlineSince: WallTime?
     var cause: StoreError?
     var isProbing = false
+    /// The probe is refused, which says nothing: the next request is sent, and what it is answered counts.
+    var mayTry = false
     var isLate = false
+
+    enum Entry {
+      case pass, trial
+      case refused(StoreError)
+      var isTrial: Bool { if case .trial = self { true } else { false } }
+    }
+
+    /// Whether a request may be sent.
+    mutating func enter() -> Entry {
+      if offlineSince == nil { return .pass }
+      guard mayTry else { return .refused(cause ?? OriginBreaker.offline) }
+      mayTry = false
+      return .trial
+    }
+
+    /// A request was answered; of those that were under way when the outage began nothing follows.
+    mutating func answered(wasTried: Bool) {
+      policy.succeeded()
+      isLate = false
+      if wasTried { close() }
+    }
+
+    mutating func close() { (offlineSince, cause, mayTry) = (nil, nil, false) }
   }
 
   private let store: any ObjectStore
@@ -84,18 +109,17 @@ final class OriginBreaker: ObjectStore {
   private func passing<Answer>(
     _ operation: String, _ body: () async throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
-    if let refusal = state.withLock({ $0.offlineSince == nil ? nil : $0.cause ?? Self.offline }) {
-      throw StoreError(refusal.code, operation: operation, subject: refusal.subject, message: refusal.message)
+    let entry = state.withLock { $0.enter() }
+    if case .refused(let cause) = entry {
+      throw StoreError(cause.code, operation: operation, subject: cause.subject, message: cause.message)
     }
+    let isTrial = entry.isTrial
     do throws(StoreError) {
       let answer = try await body()
-      state.withLock {
-        $0.policy.succeeded()
-        $0.isLate = false
-      }
+      state.withLock { $0.answered(wasTried: isTrial) }
       return answer
     } catch {
-      note(error)
+      note(error, wasTried: isTrial)
       throw error
     }
   }
@@ -127,11 +151,10 @@ final class OriginBreaker: ObjectStore {
     if begins { Task { await watch(cause, isOpen: false) } }
   }
 
-  private func note(_ error: StoreError) {
+  private func note(_ error: StoreError, wasTried: Bool) {
     let verdict = state.withLock { state -> BreakerPolicy.Verdict in
       if !error.isOriginFailure && error.code != .cancelled {
-        state.policy.succeeded()
-        state.isLate = false
+        state.answered(wasTried: wasTried)
       }
       let verdict = state.policy.failed(error)
       guard verdict != .nothing, !state.isProbing else { return .nothing }
@@ -159,23 +182,27 @@ final class OriginBreaker: ObjectStore {
     var number = 0
     while true {
       if isOpen { await pause(BreakerPolicy.pause(beforeProbe: number)) }
+      // A request that was let through was answered.
+      if isOpen, state.withLock({ $0.offlineSince == nil }) { break }
       number += 1
       do throws(StoreError) {
         try await store.probe(deadline: clock.now() + .seconds(5))
         break
       } catch {
         if answers(error, cause) || (error.code == .overBudget && !isOpen) { break }
+        if isOpen, !error.isOriginFailure, error.code != .cancelled { state.withLock { $0.mayTry = true } }
         if !isOpen {
           isOpen = true
-          state.withLock { open(&$0, error) }
-          warn(error)
+          // Of an identity that failed a refusal tells no more.
+          let known = error.isOriginFailure ? error : cause
+          state.withLock { open(&$0, known) }
+          warn(known)
         }
       }
     }
     state.withLock {
       $0.policy.succeeded()
-      $0.offlineSince = nil
-      $0.cause = nil
+      $0.close()
       $0.isProbing = false
     }
     if isOpen { log.notice("the origin answers again") }

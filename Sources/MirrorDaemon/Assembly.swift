@@ -58,8 +58,9 @@ struct Assembly: Sendable {
       paid = BudgetedStore(store, purse: purse, ledger: ledger)
       self.purse = purse
     }
-    var asked: any ObjectStore = RetryingStore(
+    let retried = RetryingStore(
       MeasuredStore(paid, traffic: traffic), policy: origin.retries, clock: clock, traffic: traffic)
+    var asked: any ObjectStore = FilledPages(retried, clock: clock)
     if let time = settings.at { asked = PastStore(asked, at: time) }
     var configuration = settings.mirrorConfiguration
     if store.isDirectoryBucket { configuration.storageClass = .expressOneZone }

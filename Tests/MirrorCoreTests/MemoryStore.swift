@@ -30,6 +30,7 @@ final class MemoryStore: ObjectStore {
     var keepsVersions = false
     var deniesVersions = false
     var past: [String: Object] = [:]
+    var deniesProbes = false
     /// What the head of a page says where to go on, if not the truth.
     var toldInstead: String?
     var provesAtEnd = false
@@ -93,6 +94,8 @@ final class MemoryStore: ObjectStore {
   func damage(_ times: Int) { state.withLock { $0.damages = times } }
   func fail(_ code: StoreError.Code?) { state.withLock { $0.failure = code } }
   func tellInstead(_ token: String?) { state.withLock { $0.toldInstead = token } }
+  /// A policy allows no HeadBucket.
+  func denyProbes() { state.withLock { $0.deniesProbes = true } }
   func setPageSize(_ size: Int) { state.withLock { $0.pageSize = size } }
   /// What was asked since the last call: `get key 0-9 if-none-match`, `list prefix flat`, …
   func takeLog() -> [String] {
@@ -252,7 +255,12 @@ final class MemoryStore: ObjectStore {
     return page
   }
 
-  func probe(deadline: Instant?) async throws(StoreError) { try await enter("probe", "bucket") }
+  func probe(deadline: Instant?) async throws(StoreError) {
+    try await enter("probe", "bucket")
+    if state.withLock({ $0.deniesProbes }) {
+      throw StoreError(.accessDenied, operation: "HeadBucket", subject: "bucket", status: 403, message: "no")
+    }
+  }
 }
 
 /// Where requests are held back while it is closed.

@@ -136,6 +136,27 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `where no probe is allowed, a request finds out that the identity is good again`() async throws {
+    let fixture = try MirrorFixture()
+    let names = ["a", "b", "c", "d"]
+    for name in names { fixture.store.put(name, "old") }
+    for name in names { #expect(await fixture.read(name) == "old") }
+    fixture.store.denyProbes()
+    fixture.clock.advance(.seconds(61))
+    fixture.store.fail(.credentials)
+    for name in names { #expect(await fixture.read(name) == "old") }
+    #expect(await becomes(false) { fixture.mirror.status().online })
+    _ = fixture.store.takeLog()
+    for _ in 0..<100 { for name in names { #expect(await fixture.read(name) == "old") } }
+    #expect(fixture.store.asked("get") <= 3, "one with each probe")
+    fixture.store.fail(nil)
+    for name in names { fixture.store.put(name, "new") }
+    #expect(await becomes("new") { await fixture.read("b") })
+    #expect(await becomes(true) { fixture.mirror.status().online })
+    #expect(await fixture.read("c") == "new")
+    await fixture.close()
+  }
+
   @Test func `stale-if-error bounds the age of what is served`() async throws {
     var rules = FreshnessRules()
     rules.staleIfError = .seconds(100)
