@@ -58,6 +58,7 @@ struct Entry {
   }
 
   mutating func noteAnswered(_ now: Instant) { if !isExpired { answered = now } }
+
   /// The revision came from a listing: no GET has confirmed its ETag.
   var listedOnly: Bool {
     get { marks.contains(.listedOnly) }
