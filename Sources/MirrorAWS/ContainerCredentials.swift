@@ -7,6 +7,8 @@ extension CredentialFetcher {
   func askContainer() async throws(CredentialError) -> Credentials {
     let what = "container credentials"
     let url = try containerURL(what)
+    // A path of ECS is all that it takes to get the keys.
+    let place = (try? HostAddress.parse(url: url).address.url) ?? "the agent"
     var headers = [HTTPField("Accept", "application/json")]
     // The file is read each time: its token changes.
     if let file = environment.nonEmpty("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") {
@@ -23,14 +25,14 @@ extension CredentialFetcher {
       do throws(CredentialError) {
         let request = HTTPExchange(
           .get, url: url, headers: headers, timeout: .seconds(2), connectTimeout: .seconds(2), isDirect: true)
-        let reply = try await ask(request, "\(what) of \(url)")
+        let reply = try await ask(request, "\(what) of \(place)")
         if reply.status == 200 {
           guard let json = JSON(parsing: reply.body), let credentials = Credentials(json, token: "Token") else {
-            throw CredentialError("\(what): \(url) answers without credentials")
+            throw CredentialError("\(what): \(place) answers without credentials")
           }
           return credentials
         }
-        failure = CredentialError("\(what): \(url) answers \(reply.status)")
+        failure = CredentialError("\(what): \(place) answers \(reply.status)")
         guard reply.status >= 500 else { break }
       } catch { failure = error }
     }

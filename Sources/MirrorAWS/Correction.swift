@@ -20,7 +20,8 @@ struct Correction {
     case region(String)
     case redirect
     case clock(Duration)
-    case keys(Identity)
+    /// They may be old; not certain where nothing says why they were refused.
+    case keys(Identity, isCertain: Bool)
   }
 
   /// The next thing to try after `refusal` of a request that was sent to `target`.
@@ -48,9 +49,11 @@ struct Correction {
         return .clock(isNoticeable ? gap : .zero)
       }
     }
-    if !didReloadKeys, S3ErrorCode.mayBeOldKeys(refusal.code) || Self.isBareRefusal(refusal, question) {
+    let isBare = Self.isBareRefusal(refusal, question)
+    if !didReloadKeys, S3ErrorCode.mayBeOldKeys(refusal.code) || isBare {
       didReloadKeys = true
-      return .keys(identity)
+      // Of an old token a HEAD says 400; 403 is what a policy says, too.
+      return .keys(identity, isCertain: !isBare || refusal.head.status == 400)
     }
     return .none
   }

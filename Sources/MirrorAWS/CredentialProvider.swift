@@ -13,8 +13,8 @@ public protocol CredentialProvider: Sendable {
   /// The current identity; nil where this source has none, so that the next is asked. A source that is set up but
   /// fails throws: falling through to another identity would surprise.
   func identity() async throws(CredentialError) -> Identity?
-  /// The origin refused this identity: what is remembered of it is to be read anew.
-  func refuse(_ identity: Identity) async
+  /// The origin refused this identity, or may have (not `isCertain`): what is remembered of it is to be read anew.
+  func refuse(_ identity: Identity, isCertain: Bool) async
 }
 
 /// The user asked for unsigned requests.
@@ -22,7 +22,7 @@ public struct AnonymousCredentials: CredentialProvider {
   public init() {}
   public var name: String { "anonymous" }
   public func identity() async throws(CredentialError) -> Identity? { .anonymous }
-  public func refuse(_ identity: Identity) async {}
+  public func refuse(_ identity: Identity, isCertain: Bool) async {}
 }
 
 /// Keys that never change.
@@ -31,5 +31,5 @@ public struct FixedCredentials: CredentialProvider {
   public init(_ credentials: Credentials) { self.credentials = credentials }
   public var name: String { "fixed" }
   public func identity() async throws(CredentialError) -> Identity? { .signed(credentials) }
-  public func refuse(_ identity: Identity) async {}
+  public func refuse(_ identity: Identity, isCertain: Bool) async {}
 }

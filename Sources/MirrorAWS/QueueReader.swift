@@ -137,9 +137,18 @@ public final class QueueReader: Sendable {
       }
       if isOff, known == .zero { return true }
     }
-    await credentials.refuse(identity)
+    guard Self.mayBeOldKeys(reply) else { return false }
+    await credentials.refuse(identity, isCertain: true)
     let renewed = try? await credentials.identity()
     return renewed != nil && renewed != identity
+  }
+
+  /// A queue that is gone or denied says nothing of the keys, which others use, too.
+  private static func mayBeOldKeys(_ reply: HTTPReply) -> Bool {
+    guard let type = JSON(parsing: reply.body)?["__type"]?.string, let code = type.split(separator: "#").last else {
+      return true
+    }
+    return S3ErrorCode.mayBeOldKeys(String(code))
   }
 
   /// `{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"…"}`

@@ -12,6 +12,8 @@ final class RenewedCredentials: Sendable {
     /// How long before their end the present ones are renewed.
     var margin = Duration.zero
     var isRefused = false
+    /// They may have been: if no others can be had they go on.
+    var isDoubted = false
     var fetched = Instant.distantPast
     var fetching: Task<Outcome, Never>?
     var failures = 0
@@ -24,8 +26,9 @@ final class RenewedCredentials: Sendable {
   static let largestMargin = Duration.seconds(600)
   /// Between attempts that fail, at most.
   static let largestPause = Duration.seconds(30)
-  /// Refused ones are not fetched anew more often.
+  /// Refused ones are not fetched anew more often, and those that may have been.
   static let refusalPause = Duration.seconds(1)
+  static let doubtPause = Duration.seconds(300)
 
   private let name: String
   private let isStable: Bool
@@ -72,8 +75,8 @@ final class RenewedCredentials: Sendable {
     case .fail(let error): throw error
     case .wait(let task):
       let outcome = await task.value
-      if case .failure = outcome, isStable,
-        let current = state.withLock({ $0.isRefused ? nil : $0.current })
+      if case .failure = outcome,
+        let current = state.withLock({ $0.isRefused ? nil : $0.current }), isStable || !current.hasEnded(by: wall)
       {
         return current
       }
@@ -81,12 +84,16 @@ final class RenewedCredentials: Sendable {
     }
   }
 
-  /// The origin refused these: the next who asks waits for others.
-  func refuse(_ credentials: Credentials) {
+  /// The origin refused these, or may have: the next who asks waits for others.
+  func refuse(_ credentials: Credentials, isCertain: Bool = true) {
     let now = clock.now()
     state.withLock { state in
-      guard state.current == credentials, now - state.fetched >= Self.refusalPause else { return }
+      let pause = isCertain ? Self.refusalPause : Self.doubtPause
+      guard state.current == credentials, now - state.fetched >= pause, isCertain || now >= state.notBefore else {
+        return
+      }
       state.isRefused = true
+      state.isDoubted = !isCertain
       state.notBefore = .distantPast
     }
   }
@@ -117,7 +124,7 @@ final class RenewedCredentials: Sendable {
           state.margin = min(Self.largestMargin, .nanoseconds(max(0, life.nanosecondsClamped / 4)))
         }
         state.current = credentials
-        state.isRefused = false
+        (state.isRefused, state.isDoubted) = (false, false)
         state.fetched = now
         state.failures = 0
         state.failure = nil
@@ -128,12 +135,13 @@ final class RenewedCredentials: Sendable {
           state.notBefore = now + .seconds(1)
         }
       case .failure(let error):
+        if state.isDoubted { (state.isRefused, state.isDoubted) = (false, false) }
         state.failures += 1
         state.failure = error
         let pause = Duration.seconds(Int64(1) << Int64(min(state.failures - 1, 10)))
         state.notBefore = now + min(Self.largestPause, pause)
       }
-      return state.current.map { ($0.expiration.map { $0 > wall } ?? true) && !state.isRefused } ?? false
+      return state.current.map { !$0.hasEnded(by: wall) && !state.isRefused } ?? false
     }
     if case .failure(let error) = outcome, isKept {
       log.limited(.warning, key: "renew \(name)", "credentials can't be renewed, those at hand go on: \(error)")
@@ -141,4 +149,8 @@ final class RenewedCredentials: Sendable {
       log.debug("credentials of \(name) are renewed")
     }
   }
+}
+
+extension Credentials {
+  fileprivate func hasEnded(by wall: WallTime) -> Bool { expiration.map { $0 <= wall } ?? false }
 }

@@ -112,11 +112,11 @@ extension S3Store {
         )
       }
       return true
-    case .keys(let refused) where question.bySession && sessions != nil:
+    case .keys(let refused, _) where question.bySession && sessions != nil:
       sessions?.refuse(refused)
       return try await identity(for: question) != refused
-    case .keys(let refused):
-      await configuration.credentials.refuse(refused)
+    case .keys(let refused, let isCertain):
+      await configuration.credentials.refuse(refused, isCertain: isCertain)
       let renewed = try? await configuration.credentials.identity()
       return renewed != nil && renewed != refused
     }

@@ -55,10 +55,16 @@ extension S3Store {
   /// Some server left out a size; zero would be a lie, so the object is asked itself.
   private func sized(_ object: ListedObject, _ request: ListRequest) async throws(StoreError) -> ListedObject {
     note(.sizes)
-    do throws(StoreError) {
-      let metadata = try await head(HeadRequest(key: object.key, deadline: request.deadline))
+    let allowance = try await Allowance.current?.another(.head, operation: "HeadObject")
+    defer { allowance?.end() }
+    let asked = await Allowance.$current.withValue(allowance) { () async -> Result<ObjectMetadata, StoreError> in
+      let question = HeadRequest(key: object.key, deadline: request.deadline)
+      do throws(StoreError) { return .success(try await head(question)) } catch { return .failure(error) }
+    }
+    switch asked {
+    case .success(let metadata):
       return ListedObject(key: object.key, revision: metadata.revision, storageClass: object.storageClass)
-    } catch {
+    case .failure(let error):
       if error.isOriginFailure || error.code == .cancelled { throw error }
       return object
     }

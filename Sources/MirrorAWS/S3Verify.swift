@@ -135,6 +135,9 @@ extension S3Store {
   /// Gets the same bytes once more, on a connection of its own, for their digest alone: damage would not repeat itself.
   private func secondOpinion(_ question: Question, _ object: ObjectHead) async -> (value: [UInt8], agrees: Bool)? {
     guard let key = question.key else { return nil }
+    if let allowance = Allowance.current {
+      do throws(StoreError) { try await allowance.again() } catch { return nil }
+    }
     var question = question
     question.isFresh = true
     question.headers.removeAll { ["Range", "If-None-Match", "If-Match"].contains($0.name) }

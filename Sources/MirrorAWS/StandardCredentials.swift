@@ -50,14 +50,14 @@ public final class StandardCredentials: CredentialProvider {
     .signed(try await current().credentials())
   }
 
-  public func refuse(_ identity: Identity) async {
+  public func refuse(_ identity: Identity, isCertain: Bool) async {
     guard let refused = identity.credentials else { return }
     let renewed = state.withLock { state -> RenewedCredentials? in
       guard case .keys(let credentials, _)? = state.recipe else { return state.renewed }
       if credentials == refused { state.stamps = nil }
       return nil
     }
-    renewed?.refuse(refused)
+    renewed?.refuse(refused, isCertain: isCertain)
   }
 
   /// What gives the credentials, by the files as they are now.

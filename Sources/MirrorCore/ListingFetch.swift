@@ -14,6 +14,27 @@ private struct AskedPage {
   let next: AsyncStream<String>
 }
 
+/// Whether a listing gets anywhere: a server whose pages lead nowhere is asked, and paid, for ever.
+private struct ListingCourse {
+  private var places: Set<String> = []
+  private var last = ObjectKey([])
+  private var empty = 0
+
+  mutating func advances(to page: ListPage, of request: ListRequest, isOrdered: Bool) -> Bool {
+    guard let place = page.next else { return true }
+    empty = page.isEmpty ? empty + 1 : 0
+    // A flat listing that is begun anew name by name comes by the same places.
+    guard empty <= FilledPages.most, places.insert(request.delimited ? place : "flat \(place)").inserted else {
+      return false
+    }
+    guard isOrdered, let end = [page.objects.last?.key, page.prefixes.last].compactMap(\.self).max() else {
+      return true
+    }
+    defer { last = end }
+    return last < end
+  }
+}
+
 extension BucketMirror {
   /// All pages of a directory. The first is flat: in a small tree it is the only one, for all that lies below; in a
   /// walk it takes in the directories that follow.
@@ -29,11 +50,10 @@ extension BucketMirror {
         ListRequest(
           prefix: ObjectKey(state.namespace.directories[directory].key), delimited: state.large.contains(directory))
       }, of: directory)
-    var places: Set<String> = []
+    var course = ListingCourse()
     while true {
       let (page, ahead) = try await receive(asked, of: directory)
-      // A flat listing that is begun anew name by name comes by the same places.
-      if let place = page.next, !places.insert(asked.request.delimited ? place : "flat \(place)").inserted {
+      if !course.advances(to: page, of: asked.request, isOrdered: scan.isOrdered) {
         ahead?.answer.cancel()
         throw StoreError(
           .malformedResponse, operation: "ListObjectsV2", subject: "\(asked.request.prefix)",
@@ -44,7 +64,7 @@ extension BucketMirror {
         scan = ListingScan(base: directory, coversBase: true, since: since, isOrdered: false)
         if asked.request.startAfter != nil || asked.request.continuation != nil {
           ahead?.answer.cancel()
-          places = []
+          course = ListingCourse()
           asked = ask(ListRequest(prefix: asked.request.prefix, delimited: true), of: directory)
           continue
         }

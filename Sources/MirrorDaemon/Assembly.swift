@@ -61,7 +61,7 @@ struct Assembly: Sendable {
     let retried = RetryingStore(
       MeasuredStore(paid, traffic: traffic), policy: origin.retries, clock: clock, traffic: traffic)
     var asked: any ObjectStore = FilledPages(retried, clock: clock)
-    if let time = settings.at { asked = PastStore(asked, at: time) }
+    if let time = settings.at { asked = PastStore(asked, at: time, clock: clock) }
     var configuration = settings.mirrorConfiguration
     if store.isDirectoryBucket { configuration.storageClass = .expressOneZone }
     mirror = BucketMirror(

@@ -19,7 +19,7 @@ public final class ControlServer: Sendable {
   private let inode: UInt64?
   private let responder: SlowResponder
   /// Connections that close with the process, for who waits for its end.
-  private let attending = Mutex<[LocalSocket]>([])
+  let attending = Mutex<[LocalSocket]>([])
 
   /// Listens at `path`; a socket that an earlier process left there is replaced.
   public convenience init(path: String, responder: @escaping Responder) throws(Errno) {
@@ -58,10 +58,10 @@ public final class ControlServer: Sendable {
         do throws(Errno) {
           let connection = try socket.accept()
           isShort = false
-          startThread("control-answer") { [self] in answer(connection) }
+          try tryThread("control-answer") { [self] in answer(connection) }
         } catch {
           if error == .invalid { return }
-          // Out of descriptors, most likely: accept(2) takes one of ours and waits with it, others will be closed.
+          // Out of descriptors or threads, most likely: accept(2) takes one of ours and waits with it, others will be closed.
           isShort = true
           if spare.popLast() == nil { pause(.milliseconds(100)) }
         }

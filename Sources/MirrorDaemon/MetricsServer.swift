@@ -28,10 +28,12 @@ final class MetricsServer: Sendable {
         do throws(Errno) {
           let connection = try socket.accept()
           guard enter() else { continue }
-          startThread("metrics-answer") { [self] in
-            answer(connection, metrics)
-            crowd.withLock { $0 -= 1 }
-          }
+          do throws(Errno) {
+            try tryThread("metrics-answer") { [self] in
+              answer(connection, metrics)
+              crowd.withLock { $0 -= 1 }
+            }
+          } catch { crowd.withLock { $0 -= 1 } }
         } catch {
           if error == .invalid { return }
           pause(.milliseconds(100))

@@ -12,6 +12,8 @@ import MirrorPlatform
     guard let pointer = unsafe curl_easy_init() else { return nil }
     unsafe self.pointer = pointer
     set(CURLOPT_NOSIGNAL, 1)
+    // The end of a transfer does not wait for a name server: its thread serves them all.
+    set(CURLOPT_QUICK_EXIT, 1)
     unsafe ccurl_set_pointer(pointer, CURLOPT_SHARE, sessions)
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     set(CURLOPT_PROTOCOLS_STR, "http,https")

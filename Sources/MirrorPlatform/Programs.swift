@@ -10,13 +10,15 @@ public func runProgram(
   _ arguments: [String], limit: Duration
 ) async throws(Errno) -> (status: Int32, output: [UInt8]) {
   let result = await withCheckedContinuation { continuation in
-    startThread("program") {
-      let result: Result<(status: Int32, output: [UInt8]), Errno>
-      do throws(Errno) { result = .success(try runBlocking(arguments, limit: limit)) } catch {
-        result = .failure(error)
+    do throws(Errno) {
+      try tryThread("program") {
+        let result: Result<(status: Int32, output: [UInt8]), Errno>
+        do throws(Errno) { result = .success(try runBlocking(arguments, limit: limit)) } catch {
+          result = .failure(error)
+        }
+        continuation.resume(returning: result)
       }
-      continuation.resume(returning: result)
-    }
+    } catch { continuation.resume(returning: .failure(error)) }
   }
   return try result.get()
 }

@@ -4,12 +4,25 @@ import Glibc
 import Synchronization
 
 /// Starts a detached thread named for `ps -T` (at most 15 bytes). A `background` one gives way to others where they
-/// want the same processor.
+/// want the same processor. Where the system has none to give it waits for one, ten seconds long.
 public func startThread(_ name: String, background: Bool = false, _ body: @escaping @Sendable () -> Void) {
-  let box = unsafe Unmanaged.passRetained(ThreadBody(name: name, isBackground: background, run: body)).toOpaque()
+  for _ in 0..<500 {
+    do throws(Errno) { return try tryThread(name, background: background, body) } catch { pause(.milliseconds(20)) }
+  }
+  preconditionFailure("no thread can be started")
+}
+
+/// The same, for what can be done without. Throws pthread_create(3)'s error: EAGAIN at a limit of threads.
+public func tryThread(
+  _ name: String, background: Bool = false, _ body: @escaping @Sendable () -> Void
+) throws(Errno) {
+  let box = unsafe Unmanaged.passRetained(ThreadBody(name: name, isBackground: background, run: body))
   var thread = pthread_t()
-  let error = unsafe pthread_create(&thread, nil, threadMain, box)
-  precondition(error == 0, "no thread can be started: \(Errno(rawValue: error))")
+  let error = unsafe pthread_create(&thread, nil, threadMain, box.toOpaque())
+  if error != 0 {
+    unsafe box.release()
+    throw Errno(rawValue: error)
+  }
   pthread_detach(thread)
 }
 

@@ -5,7 +5,7 @@ public import MirrorPlatform
 /// successor (`onNext`) and follows it himself. Each is a request of its own, and has as long as the first.
 public struct FilledPages: ObjectStore {
   /// More in a row are taken for a listing without an end.
-  static let most = 1000
+  public static let most = 1000
 
   private let store: any ObjectStore
   private let clock: any Clock
@@ -40,5 +40,6 @@ public struct FilledPages: ObjectStore {
 }
 
 extension ListPage {
-  fileprivate var isEmpty: Bool { objects.isEmpty && prefixes.isEmpty && versions.isEmpty }
+  /// It holds nothing, wherever it leads.
+  public var isEmpty: Bool { objects.isEmpty && prefixes.isEmpty && versions.isEmpty }
 }

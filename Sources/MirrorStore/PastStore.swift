@@ -9,10 +9,12 @@ public struct PastStore: ObjectStore {
 
   private let store: any ObjectStore
   private let time: WallTime
+  private let clock: any Clock
 
-  public init(_ store: any ObjectStore, at time: WallTime) {
+  public init(_ store: any ObjectStore, at time: WallTime, clock: any Clock = SystemClock()) {
     self.store = store
     self.time = time
+    self.clock = clock
   }
 
   public func get(_ request: GetRequest, into sink: any ObjectSink) async throws(StoreError) -> GetOutcome {
@@ -35,16 +37,19 @@ public struct PastStore: ObjectStore {
 
   public func probe(deadline: Instant?) async throws(StoreError) { try await store.probe(deadline: deadline) }
 
-  /// A page of what there was; several requests where pages are full of what there was not.
+  /// A page of what there was; several requests where pages are full of what there was not. Each has as long as the
+  /// first.
   public func list(_ request: ListRequest) async throws(StoreError) -> ListPage {
     var request = request
     request.ofVersions = true
+    let patience = request.deadline.map { $0 - clock.now() }
     var page = ListPage(objects: [], prefixes: [], next: nil)
     repeat {
       resume(&request)
+      request.deadline = patience.map { clock.now() + $0 }
       let versions = try await store.list(request)
       page.objects = current(versions.versions)
-      page.prefixes = try await living(versions.prefixes, request)
+      page.prefixes = try await living(versions.prefixes, patience, request.purpose)
       page.next = next(after: versions)
       request.continuation = page.next
     } while page.objects.isEmpty && page.prefixes.isEmpty && page.next != nil
@@ -114,13 +119,15 @@ public struct PastStore: ObjectStore {
   // MARK: Directories
 
   /// Those prefixes below which there was an object: the listing also has those where all came later, or was gone.
-  private func living(_ prefixes: [ObjectKey], _ request: ListRequest) async throws(StoreError) -> [ObjectKey] {
+  private func living(
+    _ prefixes: [ObjectKey], _ patience: Duration?, _ purpose: RequestPurpose
+  ) async throws(StoreError) -> [ObjectKey] {
     guard !prefixes.isEmpty else { return [] }
     let verdicts = await withTaskGroup(of: (Int, Result<Bool, StoreError>).self) { group in
       var verdicts = [Result<Bool, StoreError>](repeating: .success(false), count: prefixes.count)
       for index in prefixes.indices {
         if index >= Self.parallelism, let (done, verdict) = await group.next() { verdicts[done] = verdict }
-        group.addTask { (index, await isAlive(prefixes[index], request)) }
+        group.addTask { (index, await isAlive(prefixes[index], patience, purpose)) }
       }
       for await (done, verdict) in group { verdicts[done] = verdict }
       return verdicts
@@ -130,8 +137,11 @@ public struct PastStore: ObjectStore {
     return living
   }
 
-  private func isAlive(_ prefix: ObjectKey, _ request: ListRequest) async -> Result<Bool, StoreError> {
-    let question = ListRequest(prefix: prefix, delimited: false, deadline: request.deadline, purpose: request.purpose)
+  private func isAlive(
+    _ prefix: ObjectKey, _ patience: Duration?, _ purpose: RequestPurpose
+  ) async -> Result<Bool, StoreError> {
+    let deadline = patience.map { clock.now() + $0 }
+    let question = ListRequest(prefix: prefix, delimited: false, deadline: deadline, purpose: purpose)
     // `list` goes on until it has something.
     do throws(StoreError) { return .success(!(try await list(question)).objects.isEmpty) } catch {
       return .failure(error)

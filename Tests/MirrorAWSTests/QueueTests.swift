@@ -151,6 +151,15 @@ struct QueueTests {
     #expect(heard.keys == ["k"])
   }
 
+  @Test(arguments: ["AccessDeniedException", "QueueDoesNotExist"])
+  func `a queue that is denied or gone costs nobody his keys`(code: String) async throws {
+    let watch = try watch(RotatingCredentials())
+    queue.fail(400, code)
+    for _ in 0..<3 { _ = await watch.round() }
+    #expect(queue.requests.count == 3)
+    #expect(queue.requests.allSatisfy { $0.fields["authorization"]?.contains("Credential=K1/") == true })
+  }
+
   @Test func `it ends at once when it is told to`() async throws {
     let watch = try watch()
     watch.start()

@@ -95,6 +95,29 @@ struct RenewedCredentialsTests {
     #expect(await id(renewed).hasPrefix("K"))
   }
 
+  @Test func `those that may have been refused are renewed now and then, and go on if there are no others`()
+    async throws
+  {
+    let source = Source(clock)
+    let renewed = renewed(source)
+    #expect(await id(renewed) == "K1")
+    func doubt() async throws { renewed.refuse(try await renewed.credentials(), isCertain: false) }
+    for _ in 0..<10 {
+      clock.advance(.seconds(10))
+      try await doubt()
+    }
+    #expect(await id(renewed) == "K1" && source.asked == 1)
+    clock.advance(RenewedCredentials.doubtPause)
+    try await doubt()
+    #expect(await id(renewed) == "K2" && source.asked == 2)
+    source.state.withLock { $0.error = CredentialError("down") }
+    clock.advance(RenewedCredentials.doubtPause)
+    for _ in 0..<10 {
+      try await doubt()
+      #expect(await id(renewed) == "K2" && source.asked == 3)
+    }
+  }
+
   @Test func `an instance's credentials go on where its service lags behind`() async throws {
     let source = Source(clock)
     let renewed = renewed(source, isStable: true)

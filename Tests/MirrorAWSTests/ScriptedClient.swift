@@ -102,7 +102,7 @@ final class RotatingCredentials: CredentialProvider {
   func identity() async throws(CredentialError) -> Identity? {
     .signed(Credentials(accessKeyID: "K\(number.withLock { $0 })", secretAccessKey: "s"))
   }
-  func refuse(_ identity: Identity) async {
+  func refuse(_ identity: Identity, isCertain: Bool) async {
     number.withLock { if identity.credentials?.accessKeyID == "K\($0)" { $0 += 1 } }
   }
 }

@@ -31,6 +31,9 @@ final class MemoryStore: ObjectStore {
     var deniesVersions = false
     var past: [String: Object] = [:]
     var deniesProbes = false
+    /// Each listing begins anew, and says that it goes on at another place.
+    var ignoresPlaces = false
+    var places = 0
     /// What the head of a page says where to go on, if not the truth.
     var toldInstead: String?
     var provesAtEnd = false
@@ -94,6 +97,7 @@ final class MemoryStore: ObjectStore {
   func damage(_ times: Int) { state.withLock { $0.damages = times } }
   func fail(_ code: StoreError.Code?) { state.withLock { $0.failure = code } }
   func tellInstead(_ token: String?) { state.withLock { $0.toldInstead = token } }
+  func ignorePlaces() { state.withLock { $0.ignoresPlaces = true } }
   /// A policy allows no HeadBucket.
   func denyProbes() { state.withLock { $0.deniesProbes = true } }
   func setPageSize(_ size: Int) { state.withLock { $0.pageSize = size } }
@@ -211,7 +215,8 @@ final class MemoryStore: ObjectStore {
 
   private func page(_ request: ListRequest) -> ListPage {
     state.withLock { state in
-      let after = request.continuation.map { ObjectKey($0) } ?? request.startAfter
+      let after = state.ignoresPlaces ? nil : request.continuation.map { ObjectKey($0) } ?? request.startAfter
+      defer { state.places += 1 }
       var page = ListPage(objects: [], prefixes: [], next: nil)
       for (key, object) in state.objects.sorted(by: { $0.key < $1.key }) {
         guard key.bytes.starts(with: request.prefix.bytes) else { continue }
@@ -235,6 +240,7 @@ final class MemoryStore: ObjectStore {
                 modified: object.modified)))
         }
       }
+      if state.ignoresPlaces { page.next = "place \(state.places)" }
       return page
     }
   }

@@ -35,6 +35,19 @@ import Testing
     await fixture.close()
   }
 
+  @Test func `a listing that begins anew for ever is an error, and is not paid for without end`() async throws {
+    let fixture = try MirrorFixture()
+    for number in 0..<10 { fixture.store.put("d/f\(number)", "x") }
+    fixture.store.setPageSize(3)
+    fixture.store.ignorePlaces()
+    let directory = try #require(await fixture.node("d"))
+    _ = fixture.store.takeLog()
+    let opened = try await fixture.open(directory.node).get()
+    #expect(await fixture.names(directory.node, opened.handle) == .failure(.inputOutput))
+    #expect(fixture.store.takeLog().count < 10)
+    await fixture.close()
+  }
+
   @Test(arguments: [1, 1000])
   func `keys without a name are hidden, their neighbours are not`(_ pageSize: Int) async throws {
     let long = String(repeating: "b", count: 256)
