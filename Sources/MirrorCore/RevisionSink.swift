@@ -118,7 +118,7 @@ extension BucketMirror {
       state.namespace.learnVersion(directory, slot, metadata.revision.version)
       state.namespace.noteDescribed(directory, slot, metadata.posix)
       // The parts of one object say the same.
-      guard isRenewed || entry.stated == .unknown else { return nil }
+      guard isRenewed && asked >= entry.validated || entry.stated == .unknown else { return nil }
       let given = state.namespace.lifetime(directory, slot)
       let unkept = state.noteStated(id, metadata.caching, asked: asked)
       // The kernel was told of the listing's lifetime.

@@ -10,6 +10,9 @@ public enum SeedMaking {
   public static func run(
     _ settings: MountSettings, progress: @escaping @Sendable (ControlStep) -> Void
   ) throws(CommandFailure) -> SeedSummary {
+    if settings.offline {
+      throw CommandFailure(.usage, "a seed is made of what the bucket holds, which --offline asks for nothing")
+    }
     let clock = SystemClock()
     let origin = OriginSettings(settings)
     let directory = absolutePath(settings.mountPoint)
@@ -18,15 +21,21 @@ public enum SeedMaking {
       throw CommandFailure(.failure, "can't start the transfer thread: \(error)")
     }
     defer { transport.close() }
-    let store: S3Store
+    let ledger = Ledger(prices: settings.prices, clock: clock)
+    var store: any ObjectStore
     do throws(EndpointError) {
       store = try S3Store(
-        configuration: origin.s3(transport, clock: clock, log: .none), transport: transport,
-        ledger: Ledger(prices: settings.prices, clock: clock), clock: clock)
+        configuration: origin.s3(transport, clock: clock, log: .none), transport: transport, ledger: ledger,
+        clock: clock)
     } catch { throw CommandFailure(.usage, "source '\(settings.source.written)': \(error)") }
+    if !settings.budgets.isEmpty {
+      let purse = Purse(settings.budgets, prices: settings.prices, clock: clock)
+      store = BudgetedStore(store, purse: purse, ledger: ledger)
+    }
+    store = FilledPages(RetryingStore(store, policy: origin.retries, clock: clock), clock: clock)
+    if let time = settings.at { store = PastStore(store, at: time, clock: clock) }
     let creation = SeedCreation(
-      RetryingStore(store, policy: origin.retries, clock: clock), source: settings.source.url,
-      prefix: settings.source.prefix, directory: directory, clock: clock
+      store, source: settings.source.url, prefix: settings.source.prefix, directory: directory, clock: clock
     ) { done in
       var step = ControlStep(objects: done.objects, bytes: done.bytes)
       (step.doneObjects, step.doneBytes) = (done.doneObjects, done.doneBytes)

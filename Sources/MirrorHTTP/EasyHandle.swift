@@ -21,7 +21,8 @@ import MirrorPlatform
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_TCP_NODELAY, 1)
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    set(CURLOPT_LOW_SPEED_LIMIT, 1)
+    // Bytes a second: a drip is no answer either.
+    set(CURLOPT_LOW_SPEED_LIMIT, 1024)
     set(CURLOPT_LOW_SPEED_TIME, settings.silenceLimit.wholeSeconds)
     set(CURLOPT_MAXAGE_CONN, settings.idleLimit.wholeSeconds)
     set(CURLOPT_DNS_CACHE_TIMEOUT, settings.addressLifetime.wholeSeconds)

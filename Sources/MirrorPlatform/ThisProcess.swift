@@ -104,6 +104,12 @@ public enum ThisProcess {
     try checked { dup2(errors?.descriptor ?? null.descriptor, 2) }
   }
 
+  /// Where the caller has closed standard input, output or error, /dev/null takes its place: what is opened later must
+  /// not be written to in its stead.
+  public static func fillStandardStreams() {
+    for stream in Int32(0)...2 where fcntl(stream, F_GETFD) < 0 { _ = unsafe open("/dev/null", O_RDWR) }
+  }
+
   /// Runs this program again with the same arguments in a session of its own. `report` becomes its descriptor 3.
   public static func spawnAgain(report: File) throws(Errno) -> Int32 {
     let child = unsafe cglibc_spawn_session("/proc/self/exe", CommandLine.unsafeArgv, report.descriptor)

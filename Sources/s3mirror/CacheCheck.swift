@@ -13,10 +13,16 @@ enum CacheCheck {
       var result = try query.reading { () throws(CacheError) in
         try check(source, query, repairs: repairs && mount == nil)
       }
-      if let mount, !result.damaged.isEmpty { try mend(&result, mount) }
-      let isMended = repairs && result.dropped + result.droppedBlocks > 0
+      var isMended = repairs
+      if let mount, !result.damaged.isEmpty {
+        try mend(&result, mount)
+        // What it could not mend, e.g. since it is in use, is still there.
+        isMended = try query.reading { () throws(CacheError) in
+          try check(source, query, repairs: false).damaged.isEmpty
+        }
+      }
       if !result.damaged.isEmpty, !isMended { code = .damaged }
-      tell(result, source, query, isMended: isMended)
+      tell(result, source, query)
     }
     return code
   }
@@ -41,12 +47,10 @@ enum CacheCheck {
     result.droppedBlocks = Int(answer) ?? 0
   }
 
-  private static func tell(
-    _ result: CacheVerification, _ source: CachedSource, _ query: CacheQuery, isMended: Bool
-  ) {
+  private static func tell(_ result: CacheVerification, _ source: CachedSource, _ query: CacheQuery) {
     let damage = result.damaged.map(\.description)
     var verdict = damage.isEmpty ? "no damage" : "\(damage.count) damaged"
-    if isMended {
+    if result.dropped + result.droppedBlocks > 0 {
       let copies = result.dropped > 0 ? "\(result.dropped) copies" : nil
       let blocks = result.droppedBlocks > 0 ? "\(result.droppedBlocks) blocks" : nil
       verdict += ", dropped: " + [copies, blocks].compactMap { $0 }.joined(separator: ", ")

@@ -2,4 +2,5 @@
 import MirrorDaemon
 import MirrorPlatform
 
+ThisProcess.fillStandardStreams()
 ThisProcess.endAtOnce(CommandLineTool.run().rawValue)

@@ -138,12 +138,14 @@ struct TransportTests {
     transport.close()
   }
 
-  @Test func `silence before the head and in the body ends a transfer`() async throws {
+  @Test func `silence before the head and in the body ends a transfer, and so does a drip`() async throws {
     let server = try FakeS3()
     server.put("k", size: 1_000_000, seed: 1)
     let transport = try transport()
-    for bytes in [false, true] {
-      server.inject(bytes ? .hangAfter(1000) : .hang, on: .get, times: 1)
+    for (fault, bytes) in [
+      (Fault.hang, false), (.hangAfter(1000), true), (.throttle(bytesPerSecond: 200), true),
+    ] {
+      server.inject(fault, on: .get, times: 1)
       let handler = Handler()
       let error = await failure {
         _ = try await transport.perform(HTTPRequest(.get, url: "\(server.endpoint)/bucket/k"), handler: handler)

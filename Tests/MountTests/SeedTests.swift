@@ -18,10 +18,20 @@ struct SeedTests {
 
   private var seed: String { home.file("seed") }
 
-  private func create() async throws -> CommandResult {
+  private func create(_ options: String...) async throws -> CommandResult {
     let fixture = try MountFixture(server.bucket, endpoint: server.endpoint)
     return try await fixture.command(
-      ["seed", "create", "--endpoint-url", server.endpoint, server.bucket, seed], limit: .seconds(60))
+      ["seed", "create", "--endpoint-url", server.endpoint] + options + [server.bucket, seed], limit: .seconds(60))
+  }
+
+  @Test func `a budget bounds what a seed may cost, and the next run goes on`() async throws {
+    let refused = try await create("--offline")
+    #expect(refused.status == 2 && server.requests.isEmpty, "\(refused)")
+    let short = try await create("--budget", "4req/hour")
+    #expect(short.status == 1 && short.errors.contains("budget"), "\(short)")
+    #expect(server.requests.count == 4)
+    let rest = try await create()
+    #expect(rest.succeeded && !rest.output.contains("6 fetched"), "\(rest)")
   }
 
   @Test func `a first start without a network shows the seed, and a network brings what is new`() async throws {

@@ -7,6 +7,22 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Machine.canMount))
 struct StartTests {
+  @Test func `without standard streams nothing takes their place`() async throws {
+    let server = try FakeS3()
+    server.put("f", "x")
+    let mount = try MountFixture(server.bucket, endpoint: server.endpoint)
+    let closed = ["sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh"]
+    #expect(try await mount.mount(through: closed).succeeded)
+    #expect(try await mount.text("f") == "x")
+    let daemon = try #require(mount.daemon)
+    for stream in 0...1 {
+      #expect(try await run(["readlink", "/proc/\(daemon)/fd/\(stream)"]).output == "/dev/null\n")
+    }
+    let errors = try await run(["readlink", "/proc/\(daemon)/fd/2"]).output
+    #expect(errors == "/dev/null\n" || errors.hasSuffix(".log\n"), "\(errors)")
+    #expect(try await mount.unmount().succeeded)
+  }
+
   enum Cause: CaseIterable, Sendable {
     case noSuchBucket, badKey, badSecret, expiredToken, denied, wrongRegion, hostNotFound, refused, tls, portal, silent
     case noCredentials, blockedMetadata
